@@ -1,0 +1,69 @@
+/*
+ * device.h - the opened device and the buffer, as the rest of the core sees them.
+ *
+ * Everything made on a device holds a reference to it and remembers the device's generation; a call
+ * on an object of an older generation fails with DEVICE_LOST.
+ */
+#ifndef VYRE_CORE_DEVICE_DEVICE_H
+#define VYRE_CORE_DEVICE_DEVICE_H
+
+#include "vyre.h"
+#include "vyre_backend.h"
+
+#include "core/base/alloc.h"
+#include "core/base/error.h"
+
+struct vyre_device {
+  vyre_context *context; /* retained */
+  const vyre_backend *backend;
+  vyre_backend_device *handle;
+  vyre_allocator allocator; /* the context's */
+  vyre_device_info info;
+  uint32_t backend_index; /* the plugin's index of this device */
+  uint32_t references;    /* atomic */
+  uint64_t generation;    /* atomic; grows with each loss */
+  uint32_t lost;          /* atomic; latched until vyre_device_recover() */
+  bool fell_back;
+  char *choice;
+};
+
+struct vyre_buffer {
+  vyre_device *device; /* retained */
+  vyre_backend_buffer *handle;
+  uint64_t size;
+  uint64_t generation;
+};
+
+/* True if the table reaches as far as `slot` and it is filled (ABI-003). */
+#define VYRE__HAS_SLOT(backend, slot)                                                              \
+  ((backend)->struct_size >= offsetof(vyre_backend, slot) + sizeof((backend)->slot) &&             \
+   (backend)->slot)
+
+void vyre__device_retain(vyre_device *device);
+void vyre__device_release(vyre_device *device);
+
+/*
+ * FORKED in a child process, DEVICE_LOST if the device is lost or `generation` is not its present
+ * one; OK otherwise.  Cheap: no system call.
+ */
+vyre_status vyre__device_check(const vyre_device *device, uint64_t generation, vyre_error *err);
+
+/* Latches the loss if `status` is DEVICE_LOST; returns `status`. */
+vyre_status vyre__device_note(vyre_device *device, vyre_status status);
+
+/* False in a child of the process that made the context. */
+bool vyre__context_is_ours(const vyre_context *context);
+
+/* Logs through the context's hook; formats with printf rules. */
+__attribute__((format(printf, 3, 4))) void
+vyre__context_log(const vyre_context *context, vyre_log_level level, const char *format, ...);
+
+const vyre_allocator *vyre__context_allocator(const vyre_context *context);
+
+/* The table of a loaded plugin by its name, or NULL.  Lives as long as the context. */
+const vyre_backend *vyre__context_backend(const vyre_context *context, const char *name);
+
+/* The table of the index-th loaded plugin, or NULL past the last. */
+const vyre_backend *vyre__context_backend_at(const vyre_context *context, uint32_t index);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * code.h - from vyre_code to a loaded module: choosing a format, composing `vyre-c` text.
+ */
+#ifndef VYRE_CORE_PROGRAM_CODE_H
+#define VYRE_CORE_PROGRAM_CODE_H
+
+#include "core/base/text.h"
+#include "core/device/device.h"
+
+/*
+ * What the core writes around the user's `vyre-c` text: `head` behind the plugin's prelude, `tail`
+ * behind the user's functions.  Both may be "".
+ */
+typedef struct vyre__entries {
+  const char *head;
+  const char *tail;
+} vyre__entries;
+
+/* INVALID_ARGUMENT if a row is incomplete; `what` names the owner in messages. */
+vyre_status vyre__code_check(const vyre_code *code, uint32_t count, const char *what,
+                             vyre_error *err);
+
+/* The whole `vyre-c` text for a backend (KRN-001), from `allocator`. */
+vyre_status vyre__code_compose(const vyre_backend *backend, const vyre_code *code,
+                               const vyre__entries *entries, const vyre_allocator *allocator,
+                               char **out_text, uint64_t *out_size, vyre_error *err);
+
+/*
+ * Loads the first format of the device's own list that is among `code`.  MODULE_FORMAT lists both
+ * sides.  `*out_format` (may be NULL) is a text of the backend's table.
+ */
+vyre_status vyre__module_load(vyre_device *device, const vyre_code *code, uint32_t count,
+                              const vyre__entries *entries, uint64_t module_flags, const char *name,
+                              vyre_backend_module **out_module, const char **out_format,
+                              vyre_error *err);
+
+/* Head and tail of a program: buffer ids, one entry a segment. */
+vyre_status vyre__program_entries(const vyre_program_desc *desc, vyre__text *head, vyre__text *tail,
+                                  vyre_error *err);
+
+/* Head and tail of a handler set: the engine's two entries (core/engine/). */
+vyre_status vyre__engine_entries(const vyre_engine_handlers *handlers, vyre__text *head,
+                                 vyre__text *tail, vyre_error *err);
+
+#endif

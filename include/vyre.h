@@ -1,0 +1,890 @@
+/*
+ * vyre.h - what an application includes.  API version 0.1.
+ *
+ *     context   loads plugins and lists devices            vyre_context_create
+ *     device    one opened processor                       vyre_device_open
+ *     buffer    memory that stays on a device              vyre_buffer_create
+ *     program   buffers + segments, dispatched             vyre_program_create, vyre_dispatch
+ *     outputs   the caller's output slots, reused          vyre_outputs
+ *     ring      a bounded queue of 16-byte work items      vyre_ring_create
+ *     engine    a persistent dispatch fed by a ring        vyre_engine_start
+ *     bundle    kernels compiled ahead of time             vyre_bundle_build, vyre_bundle_open
+ *
+ * Conventions
+ *   - Fallible functions return a vyre_status and fill the caller's `vyre_error` (or NULL) with a
+ *     message and a fix.  On an error nothing has changed: outputs are as they were.
+ *   - Option and description structures start with `struct_size`; make them with their `…_INIT`
+ *     initialiser.  Zero means the default in every field, unless its comment says otherwise.
+ *   - create/destroy and open/close come in pairs; destroy and close accept NULL.  Objects keep
+ *     what they were made from alive: a device closed while buffers exist goes with the last one.
+ *   - "Thread class": [any] any thread at any time; [per object] concurrent calls on distinct
+ *     objects only.
+ *   - After fork() every call on a context, a device or what they own returns VYRE_ERROR_FORKED in
+ *     the child; destroy and close free host memory only.
+ *   - Timeouts are in nanoseconds on the monotonic clock; 0 polls, VYRE_NO_TIMEOUT waits without
+ *     limit.
+ */
+#ifndef VYRE_H
+#define VYRE_H
+
+#include "vyre_types.h"
+
+#include <stdbool.h>
+
+#if defined(__GNUC__)
+#define VYRE_API __attribute__((visibility("default")))
+#else
+#define VYRE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VYRE_VERSION_MAJOR 0
+#define VYRE_VERSION_MINOR 1
+#define VYRE_VERSION_PATCH 0
+
+typedef struct vyre_context vyre_context;
+typedef struct vyre_device vyre_device;
+typedef struct vyre_buffer vyre_buffer;
+typedef struct vyre_program vyre_program;
+typedef struct vyre_pending vyre_pending;
+typedef struct vyre_ring vyre_ring;
+typedef struct vyre_engine vyre_engine;
+typedef struct vyre_bundle vyre_bundle;
+
+/* ------------------------------------------------------------------------------------------------
+ * Status and version
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* [any] "0.1.0", of the library that is loaded. */
+VYRE_API const char *vyre_version(void);
+
+/* [any] "VYRE_ERROR_TIMEOUT", what it means, what to do.  Never NULL, also for unknown codes. */
+VYRE_API const char *vyre_status_name(vyre_status status);
+VYRE_API const char *vyre_status_text(vyre_status status);
+VYRE_API const char *vyre_status_fix(vyre_status status);
+
+/* [any] The retry class; VYRE_RETRY_NEVER for unknown codes. */
+VYRE_API vyre_retry vyre_status_retry(vyre_status status);
+
+/* ------------------------------------------------------------------------------------------------
+ * Memory and logging
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * vyre_allocator - where host memory comes from.  `allocate` returns `size` bytes aligned to
+ * `align` (a power of two, at most 4096) or NULL; `deallocate` accepts NULL.  Both are called from
+ * any thread.
+ */
+typedef struct vyre_allocator {
+  void *self;
+  void *(*allocate)(void *self, uint64_t size, uint64_t align);
+  void (*deallocate)(void *self, void *memory);
+} vyre_allocator;
+
+/* One line without a line end.  Called from any thread, never under a lock of vyre's. */
+typedef void (*vyre_log_fn)(void *self, vyre_log_level level, const char *text);
+
+/* ------------------------------------------------------------------------------------------------
+ * Context: plugins and devices
+ * ------------------------------------------------------------------------------------------------
+ */
+
+#define VYRE_CONTEXT_IGNORE_ENVIRONMENT (1u << 0) /* VYRE_PLUGIN_PATH, VYRE_DEVICE are not read */
+#define VYRE_CONTEXT_NO_DEFAULT_PATHS (1u << 1)   /* only plugin_files and plugin_path */
+
+/*
+ * vyre_context_options
+ *
+ * Plugins are looked for in this order; the first of a name wins and the others are listed as
+ * shadowed:
+ *   1. `plugin_files`, explicit paths (two of one name are an error);
+ *   2. `plugin_path`, else the environment's VYRE_PLUGIN_PATH: folders separated by ':';
+ *   3. the folder `vyre/` beside libvyre.so (static libvyre: `../lib/vyre` from the executable);
+ *   4. the folder `vyre/` in the library folder that was compiled in.
+ * A process with elevated privileges ignores the environment.
+ */
+typedef struct vyre_context_options {
+  uint32_t struct_size;
+  uint32_t flags;                  /* VYRE_CONTEXT_… */
+  const vyre_allocator *allocator; /* NULL: the C library's; copied */
+  vyre_log_fn log;                 /* NULL: no log */
+  void *log_self;
+  vyre_log_level log_level; /* the least severe level that is passed on */
+  uint32_t plugin_file_count;
+  const char *const *plugin_files; /* borrowed for the call */
+  const char *plugin_path;         /* borrowed for the call, NULL: the environment's */
+} vyre_context_options;
+
+#define VYRE_CONTEXT_OPTIONS_INIT                                                                  \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_context_options), 0, 0, 0, 0, VYRE_LOG_WARNING, 0, 0, 0                  \
+  }
+
+/*
+ * [any] Looks for plugins, loads the sound ones, and lists their devices.  A plugin that is absent
+ * or broken is no error: it is kept as a candidate with its reason.  `options` may be NULL.
+ * Errors: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY; for a file named in plugin_files whatever it failed
+ * with.
+ */
+VYRE_API vyre_status vyre_context_create(const vyre_context_options *options,
+                                         vyre_context **out_context, vyre_error *err);
+
+/* [per object] Frees it once its devices are closed; NULL is accepted. */
+VYRE_API void vyre_context_destroy(vyre_context *context);
+
+/* How far a candidate plugin came. */
+typedef uint32_t vyre_candidate_stage;
+#define VYRE_CANDIDATE_LOADED 0u /* in use */
+#define VYRE_CANDIDATE_FOLDER 1u /* a folder of the search path could not be read */
+#define VYRE_CANDIDATE_FILE 2u   /* no such file, or not readable */
+#define VYRE_CANDIDATE_ELF 3u    /* not an ELF object for this machine, or built with a sanitizer */
+#define VYRE_CANDIDATE_OPEN 4u   /* dlopen() failed: its text is in the message */
+#define VYRE_CANDIDATE_HANDSHAKE 5u /* no entry symbol, wrong ABI, refused, broken table */
+#define VYRE_CANDIDATE_SHADOWED 6u  /* an earlier plugin has this name */
+#define VYRE_CANDIDATE_DEVICES 7u   /* loaded, but its devices could not be listed */
+
+/* Texts belong to the context. */
+typedef struct vyre_candidate {
+  uint32_t struct_size;
+  vyre_candidate_stage stage;
+  vyre_status status;
+  uint32_t device_count;
+  const char *path;
+  const char *name;    /* plugin name, "" before the handshake */
+  const char *version; /* plugin version, "" before the handshake */
+  const char *message; /* the reason, or "" */
+  const char *fix;     /* what to do, or "" */
+} vyre_candidate;
+#define VYRE_CANDIDATE_INIT                                                                        \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_candidate), 0, VYRE_OK, 0, 0, 0, 0, 0, 0                                 \
+  }
+
+/* [any] Every plugin file and folder that was looked at, in order. */
+VYRE_API uint32_t vyre_context_candidate_count(const vyre_context *context);
+VYRE_API vyre_status vyre_context_candidate(const vyre_context *context, uint32_t index,
+                                            vyre_candidate *out_candidate, vyre_error *err);
+
+/* One device.  Plain data; the texts are copies. */
+typedef struct vyre_device_info {
+  uint32_t struct_size;
+  vyre_device_class device_class;
+  uint64_t capabilities;              /* VYRE_CAP_… */
+  char selector[VYRE_DEVICE_ID_SIZE]; /* "cpu:0": what vyre_device_open() takes */
+  char backend[VYRE_DEVICE_ID_SIZE];  /* plugin name */
+  char name[VYRE_DEVICE_NAME_SIZE];
+  char id[VYRE_DEVICE_ID_SIZE];
+  char pci[VYRE_DEVICE_ID_SIZE];
+  char uuid[VYRE_DEVICE_ID_SIZE];
+  char arch[VYRE_DEVICE_ID_SIZE];
+  char driver[VYRE_DEVICE_NAME_SIZE];
+  uint64_t memory_bytes;
+  uint64_t max_buffer_bytes;
+  uint64_t max_workgroup_memory;
+  uint32_t max_workgroup[3];
+  uint32_t max_workgroup_items;
+  uint32_t max_groups[3];
+  uint32_t compute_units;
+  uint32_t subgroup_size;
+  vyre_progress progress;
+  uint32_t coherent_atomics;
+  uint32_t max_push_bytes;
+  uint32_t max_bindings;
+  char persistent_reason[VYRE_DEVICE_REASON_SIZE];
+  char compiler_reason[VYRE_DEVICE_REASON_SIZE];
+} vyre_device_info;
+/* Assign field by field: `vyre_device_info info = {0}; info.struct_size = sizeof info;` */
+
+/* [any] All devices of all loaded plugins, accelerators before CPUs. */
+VYRE_API uint32_t vyre_context_device_count(const vyre_context *context);
+VYRE_API vyre_status vyre_context_device_info(const vyre_context *context, uint32_t index,
+                                              vyre_device_info *out_info, vyre_error *err);
+
+/*
+ * What to do when no device matches the selector.
+ *   REQUIRE  an error;
+ *   PREFER   the best other accelerator, never a CPU that was not asked for;
+ *   ALLOW_FALLBACK  the best other device, a CPU included.
+ */
+typedef uint32_t vyre_policy;
+#define VYRE_POLICY_REQUIRE 0u
+#define VYRE_POLICY_PREFER 1u
+#define VYRE_POLICY_ALLOW_FALLBACK 2u
+
+/*
+ * vyre_device_request
+ *
+ * selector: terms separated by ',', the first that matches a device wins.  A term is a plugin name
+ * ("cpu", "cuda"), a plugin name and an index ("cuda:1"), a class ("gpu", "any"), a PCI address, a
+ * UUID or a device id.  A term after '!' excludes what it matches.  NULL takes VYRE_DEVICE from the
+ * environment, else "any": discrete GPU before integrated GPU before other before CPU.
+ */
+typedef struct vyre_device_request {
+  uint32_t struct_size;
+  vyre_policy policy;
+  const char *selector;
+} vyre_device_request;
+#define VYRE_DEVICE_REQUEST_INIT                                                                   \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_device_request), VYRE_POLICY_REQUIRE, 0                                  \
+  }
+
+/*
+ * [any] Chooses a device and opens it.  `request` may be NULL.  Errors: NOT_FOUND (the message
+ * lists every device and why it was not taken), INVALID_ARGUMENT for a selector that cannot be
+ * read, and whatever opening the device fails with.
+ */
+VYRE_API vyre_status vyre_device_open(vyre_context *context, const vyre_device_request *request,
+                                      vyre_device **out_device, vyre_error *err);
+VYRE_API void vyre_device_close(vyre_device *device);
+
+/* [any] What was opened. */
+VYRE_API vyre_status vyre_device_get_info(const vyre_device *device, vyre_device_info *out_info,
+                                          vyre_error *err);
+
+/*
+ * [any] How it was chosen: one line a device ("cuda:0: no device matches …").  `*out_fell_back`
+ * (may be NULL) tells whether the policy was needed.  The text belongs to the device.
+ */
+VYRE_API const char *vyre_device_choice(const vyre_device *device, bool *out_fell_back);
+
+/*
+ * [per object] After VYRE_ERROR_DEVICE_LOST: closes and reopens the device in place.  Everything
+ * that was made on it before stays lost; new objects work.  Destroys what lives in the process's
+ * primary context of that device, other libraries' work included.
+ */
+VYRE_API vyre_status vyre_device_recover(vyre_device *device, vyre_error *err);
+
+/* [any] Grows by one with each loss; 0 at first. */
+VYRE_API uint64_t vyre_device_generation(const vyre_device *device);
+
+/* ------------------------------------------------------------------------------------------------
+ * Buffers
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* [any] `size` bytes of zeros on the device.  UNSUPPORTED without VYRE_CAP_BUFFERS. */
+VYRE_API vyre_status vyre_buffer_create(vyre_device *device, uint64_t size,
+                                        vyre_buffer **out_buffer, vyre_error *err);
+/* [per object] No dispatch or engine uses it any more. */
+VYRE_API void vyre_buffer_destroy(vyre_buffer *buffer);
+VYRE_API uint64_t vyre_buffer_size(const vyre_buffer *buffer);
+
+/* [any] Complete on return; a range outside the buffer is INVALID_ARGUMENT. */
+VYRE_API vyre_status vyre_buffer_upload(vyre_buffer *buffer, uint64_t offset, const void *data,
+                                        uint64_t size, vyre_error *err);
+VYRE_API vyre_status vyre_buffer_download(const vyre_buffer *buffer, uint64_t offset,
+                                          void *out_data, uint64_t size, vyre_error *err);
+VYRE_API vyre_status vyre_buffer_fill(vyre_buffer *buffer, uint64_t offset, uint64_t size,
+                                      uint8_t value, vyre_error *err);
+VYRE_API vyre_status vyre_buffer_copy(vyre_buffer *destination, uint64_t destination_offset,
+                                      const vyre_buffer *source, uint64_t source_offset,
+                                      uint64_t size, vyre_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Kernel code
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * vyre_code - kernels in one format.  A program or handler set may bring several; the device takes
+ * the first format of its own list that is among them.  `vyre-c` is the user's source, without
+ * prelude and entries; the other formats hold entries that vyre_bundle_build() or the vendor made.
+ */
+typedef struct vyre_code {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char *format; /* "vyre-c", "native", "ptx", … */
+  const char *arch;   /* NULL or "" if the format has none */
+  const void *data;   /* borrowed for the call that takes it */
+  uint64_t size;
+  const char *name; /* the file's name, for messages and #line; may be NULL */
+} vyre_code;
+#define VYRE_CODE_INIT                                                                             \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_code), 0, 0, 0, 0, 0, 0                                                  \
+  }
+
+/* ------------------------------------------------------------------------------------------------
+ * Programs
+ * ------------------------------------------------------------------------------------------------
+ */
+
+#define VYRE_COUNT_FROM_INPUT UINT64_MAX /* element_count: as many as the caller's bytes hold */
+#define VYRE_MAX_BUFFERS 64u             /* most buffers of one program */
+
+#define VYRE_BUFFER_OUTPUT (1u << 0) /* is an output: allocated by vyre, zeroed for each dispatch  \
+                                      */
+#define VYRE_BUFFER_RANGE (1u << 1)  /* range_offset and range_size trim what the caller gets */
+
+/*
+ * vyre_buffer_decl - one buffer of a program.
+ *
+ * Input positions: every buffer that is neither WORKGROUP nor an output, in declaration order.
+ * Output positions: every READ_WRITE or WRITE_ONLY buffer, in declaration order.  WRITE_ONLY
+ * implies an output.  A READ_WRITE buffer that is no output is in both: the caller gives its first
+ * value and gets its last.
+ */
+typedef struct vyre_buffer_decl {
+  uint32_t struct_size;
+  vyre_access access;
+  const char *name;       /* a C identifier, unique in the program */
+  uint32_t element_size;  /* bytes, at least 1 */
+  uint32_t flags;         /* VYRE_BUFFER_… */
+  uint64_t element_count; /* 0 is a true zero; VYRE_COUNT_FROM_INPUT */
+  uint64_t range_offset;  /* bytes, with VYRE_BUFFER_RANGE */
+  uint64_t range_size;    /* 0: nothing is read back */
+} vyre_buffer_decl;
+#define VYRE_BUFFER_DECL_INIT                                                                      \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_buffer_decl), VYRE_READ_ONLY, 0, 4, 0, 0, 0, 0                           \
+  }
+
+#define VYRE_BINDING_WRITES_ALL (1u << 0) /* a WRITE_ONLY binding writes every byte */
+
+/* A buffer as one segment sees it; the kernel function's parameters, in order. */
+typedef struct vyre_segment_binding {
+  uint32_t struct_size;
+  vyre_access access;
+  const char *buffer; /* the declared name */
+  uint32_t flags;     /* VYRE_BINDING_… */
+  uint32_t reserved;
+} vyre_segment_binding;
+#define VYRE_SEGMENT_BINDING_INIT                                                                  \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_segment_binding), VYRE_READ_ONLY, 0, 0, 0                                \
+  }
+
+/* The part of a program between two grid barriers: one kernel function. */
+typedef struct vyre_segment_decl {
+  uint32_t struct_size;
+  uint32_t binding_count;
+  const char *kernel; /* the name in VYRE_SEGMENT(name) */
+  const vyre_segment_binding *bindings;
+  uint64_t elements[3]; /* work items to cover; all 0: from groups, else from the buffers */
+  uint32_t groups[3];   /* groups, if elements are 0; all 0: from the program, else the buffers */
+  uint32_t reserved;
+} vyre_segment_decl;
+#define VYRE_SEGMENT_DECL_INIT                                                                     \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_segment_decl), 0, 0, 0, {0, 0, 0}, {0, 0, 0}, 0                          \
+  }
+
+/* How convergence is tested between passes. */
+typedef uint32_t vyre_converge;
+#define VYRE_CONVERGE_EXACT 0u
+#define VYRE_CONVERGE_DECLARED 1u
+#define VYRE_CONVERGE_OFF 2u
+
+/*
+ * vyre_program_desc - everything is borrowed for the call that takes it.
+ *
+ * A grid that nobody gives covers, for each segment, the largest element count among the buffers
+ * that it writes (or reads, if it writes none), in dimension 0.
+ */
+typedef struct vyre_program_desc {
+  uint32_t struct_size;
+  uint32_t buffer_count;
+  const char *name; /* for messages, may be NULL */
+  const vyre_buffer_decl *buffers;
+  const vyre_segment_decl *segments;
+  uint32_t segment_count;
+  uint32_t code_count;
+  const vyre_code *code;
+  uint32_t workgroup[3]; /* items per group; all 0: {64, 1, 1} */
+  uint32_t push_size;    /* bytes of push constants that the kernels read */
+  uint64_t elements[3];  /* the whole program's grid, for segments without their own */
+  uint32_t groups[3];
+  uint32_t iterations; /* upper bound of passes; VYRE_PROGRAM_DESC_INIT sets 1, 0 is refused */
+  vyre_converge converge;
+  uint32_t flags; /* VYRE_PROGRAM_… */
+} vyre_program_desc;
+#define VYRE_PROGRAM_DESC_INIT                                                                     \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_program_desc), 0, 0, 0, 0, 0, 0, 0, {0, 0, 0}, 0, {0, 0, 0}, {0, 0, 0},  \
+        1, VYRE_CONVERGE_EXACT, 0                                                                  \
+  }
+
+#define VYRE_PROGRAM_DEBUG (1u << 0) /* compile with bounds checks */
+
+/*
+ * [any] Validates the description, compiles or loads the code for the device, finds the entries.
+ * Errors: INVALID_PROGRAM (names the buffer or segment and the cure), COMPILE_FAILED,
+ * MODULE_FORMAT, UNSUPPORTED, OUT_OF_HOST_MEMORY.
+ */
+VYRE_API vyre_status vyre_program_create(vyre_device *device, const vyre_program_desc *desc,
+                                         vyre_program **out_program, vyre_error *err);
+VYRE_API void vyre_program_destroy(vyre_program *program);
+
+/* [any] Positions; the name of the buffer at one, NULL outside. */
+VYRE_API uint32_t vyre_program_input_count(const vyre_program *program);
+VYRE_API uint32_t vyre_program_output_count(const vyre_program *program);
+VYRE_API const char *vyre_program_input_name(const vyre_program *program, uint32_t position);
+VYRE_API const char *vyre_program_output_name(const vyre_program *program, uint32_t position);
+
+/* Bytes that the caller owns. */
+typedef struct vyre_bytes {
+  const void *data;
+  uint64_t size;
+} vyre_bytes;
+
+/* ---- output slots ---- */
+
+/* One output's place.  `capacity` bytes at `data` come from the allocator of its vyre_outputs. */
+typedef struct vyre_output_slot {
+  void *data;
+  uint64_t size;
+  uint64_t capacity;
+} vyre_output_slot;
+
+typedef struct vyre_output_stats {
+  uint64_t slots;          /* outputs of the last dispatch */
+  uint64_t reused;         /* whose value fit the capacity and was copied in */
+  uint64_t moved;          /* whose slot took over the new allocation */
+  uint64_t appended;       /* that had no slot before */
+  uint64_t bytes_copied;   /* into reused slots */
+  uint64_t bytes_moved;    /* in taken-over allocations */
+  uint64_t bytes_capacity; /* kept by all slots now */
+} vyre_output_stats;
+
+/*
+ * vyre_outputs - the caller's output slots, kept from dispatch to dispatch.
+ *
+ * Initialise with VYRE_OUTPUTS_INIT (set `allocator` if it is not the C library's) and free with
+ * vyre_outputs_reset().  A dispatch touches it once, at its end, after every growth that it needs
+ * has succeeded: a value that fits the capacity is copied in and the allocation stays; a larger one
+ * replaces it; slots past the program's outputs are freed; missing ones are appended.  On an error
+ * it is as it was.
+ */
+typedef struct vyre_outputs {
+  uint32_t struct_size;
+  uint32_t count;    /* slots in use */
+  uint32_t capacity; /* slots allocated */
+  uint32_t reserved;
+  vyre_output_slot *slots;
+  const vyre_allocator *allocator; /* borrowed; NULL: the C library's */
+  vyre_output_stats stats;         /* of the last dispatch */
+} vyre_outputs;
+#define VYRE_OUTPUTS_INIT                                                                          \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_outputs), 0, 0, 0, 0, 0,                                                 \
+    {                                                                                              \
+      0, 0, 0, 0, 0, 0, 0                                                                          \
+    }                                                                                              \
+  }
+
+/* [per object] Frees all slots; the object can be used again. */
+VYRE_API void vyre_outputs_reset(vyre_outputs *outputs);
+
+/* ---- dispatch ---- */
+
+/* How a program runs. */
+typedef uint32_t vyre_route;
+#define VYRE_ROUTE_AUTO 0u
+#define VYRE_ROUTE_NATIVE 1u   /* one launch, the device synchronises its grid */
+#define VYRE_ROUTE_RESIDENT 2u /* one launch a segment, buffers stay on the device */
+#define VYRE_ROUTE_HOST 3u     /* one launch a segment, host bytes travel */
+
+/* [any] "auto", "native", "resident", "host"; "unknown" otherwise. */
+VYRE_API const char *vyre_route_name(vyre_route route);
+
+typedef struct vyre_dispatch_options {
+  uint32_t struct_size;
+  vyre_route route; /* AUTO chooses; another is taken or is an error */
+  const void *push; /* copied; NULL with push_size 0 */
+  uint32_t push_size;
+  uint32_t iterations;       /* 0: the program's */
+  uint64_t elements[3];      /* all 0: the program's */
+  uint64_t max_output_bytes; /* 0: no limit; refused before anything is read back */
+  uint64_t timeout_ns;       /* vyre_dispatch() only; 0: no limit */
+} vyre_dispatch_options;
+#define VYRE_DISPATCH_OPTIONS_INIT                                                                 \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_dispatch_options), VYRE_ROUTE_AUTO, 0, 0, 0, {0, 0, 0}, 0, 0             \
+  }
+
+typedef uint32_t vyre_converged;
+#define VYRE_CONVERGED_NOT_TESTED 0u
+#define VYRE_CONVERGED_YES 1u
+#define VYRE_CONVERGED_NO 2u
+
+/* Times are nanoseconds, VYRE_TIME_ABSENT where nobody measures them. */
+typedef struct vyre_dispatch_result {
+  uint32_t struct_size;
+  vyre_route route;
+  uint32_t passes;
+  vyre_converged converged;
+  uint64_t launches;
+  uint64_t wall_ns;
+  uint64_t device_ns;
+  uint64_t enqueue_ns;
+  uint64_t wait_ns;
+} vyre_dispatch_result;
+#define VYRE_DISPATCH_RESULT_INIT                                                                  \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_dispatch_result), VYRE_ROUTE_AUTO, 0, VYRE_CONVERGED_NOT_TESTED, 0, 0,   \
+        0, 0, 0                                                                                    \
+  }
+
+/*
+ * [any] Runs the program on host bytes: `inputs` by input position, results in `outputs` by output
+ * position.  Inputs are borrowed for the call and never written.  `options` and `out_result` may be
+ * NULL; `outputs` may be NULL if the program's outputs are not wanted.
+ * Errors: INVALID_ARGUMENT (counts, sizes; names the buffer), UNSUPPORTED (a forced route),
+ * TIMEOUT, DISPATCH_FAILED, DEVICE_LOST, OUT_OF_…_MEMORY.
+ */
+VYRE_API vyre_status vyre_dispatch(vyre_program *program, const vyre_dispatch_options *options,
+                                   const vyre_bytes *inputs, uint32_t input_count,
+                                   vyre_outputs *outputs, vyre_dispatch_result *out_result,
+                                   vyre_error *err);
+
+/* [any] The same in two steps: inputs are borrowed until vyre_pending_release(). */
+VYRE_API vyre_status vyre_dispatch_start(vyre_program *program,
+                                         const vyre_dispatch_options *options,
+                                         const vyre_bytes *inputs, uint32_t input_count,
+                                         vyre_pending **out_pending, vyre_error *err);
+
+/*
+ * [any] Runs the program on buffers of its device, in place: one for each buffer that is not
+ * WORKGROUP, in declaration order.  Outputs are not zeroed: the bytes are the caller's.  On an
+ * error in the middle their contents are undefined.
+ */
+VYRE_API vyre_status vyre_dispatch_buffers(vyre_program *program,
+                                           const vyre_dispatch_options *options,
+                                           vyre_buffer *const *buffers, uint32_t buffer_count,
+                                           vyre_dispatch_result *out_result, vyre_error *err);
+
+/* [any] The same in two steps: buffers are borrowed until vyre_pending_release(). */
+VYRE_API vyre_status vyre_dispatch_buffers_start(vyre_program *program,
+                                                 const vyre_dispatch_options *options,
+                                                 vyre_buffer *const *buffers, uint32_t buffer_count,
+                                                 vyre_pending **out_pending, vyre_error *err);
+
+/* [any] OK when it has ended well; TIMEOUT leaves it valid; the dispatch's own error otherwise. */
+VYRE_API vyre_status vyre_pending_wait(vyre_pending *pending, uint64_t timeout_ns, vyre_error *err);
+
+/*
+ * [per object] Waits, then moves the outputs out.  Once for each handle; `outputs` and `out_result`
+ * may be NULL.
+ */
+VYRE_API vyre_status vyre_pending_finish(vyre_pending *pending, vyre_outputs *outputs,
+                                         vyre_dispatch_result *out_result, vyre_error *err);
+
+/* [per object] Waits for the device if need be, then frees.  NULL is accepted. */
+VYRE_API void vyre_pending_release(vyre_pending *pending);
+
+/*
+ * [any] Order-independent fingerprint of named byte strings: 64-bit FNV-1a over name, 0xff and
+ * bytes, XORed over the buffers.  For logs; equal fingerprints do not prove equal bytes.
+ * Source: Fowler, Noll, Vo, "FNV hash", draft-eastlake-fnv.
+ */
+VYRE_API uint64_t vyre_fingerprint(const char *const *names, const vyre_bytes *buffers,
+                                   uint32_t count);
+
+/* ------------------------------------------------------------------------------------------------
+ * The work ring
+ * ------------------------------------------------------------------------------------------------
+ *
+ * A bounded queue of work items for any number of producers and consumers.  Exactly once, never
+ * torn, in ticket order.  It is blocking in the strict sense: a thread that stops between taking a
+ * place and publishing it stops everybody behind it; it never makes the ring lose, double or tear
+ * an item.  EMPTY means that the next ticket is not published yet; FULL that the next place, or its
+ * completion place, is not released yet.
+ *
+ * All ring calls are [any] except create, init, attach and destroy.
+ */
+
+typedef struct vyre_work_item {
+  uint32_t input_offset; /* bytes from the start of the engine's input */
+  uint32_t input_len;    /* bytes */
+  uint32_t rule_set_id;  /* index of the rule set */
+  uint32_t correlation;  /* the caller's own, returned with the completion */
+} vyre_work_item;
+
+typedef uint32_t vyre_waiting;
+#define VYRE_WAITING_ON 0u
+#define VYRE_WAITING_OFF 1u /* the _wait calls return UNSUPPORTED, the others are a little faster  \
+                             */
+
+typedef uint32_t vyre_completion_mode;
+#define VYRE_COMPLETION_NONE 0u      /* a claim alone frees the place */
+#define VYRE_COMPLETION_BY_TICKET 1u /* mark_done, is_done and wait work */
+
+typedef struct vyre_ring_options {
+  uint32_t struct_size;
+  uint32_t capacity; /* items; a power of two from 1 to 2^31 */
+  vyre_waiting waiting;
+  vyre_completion_mode completion;
+  uint32_t max_unfinished; /* BY_TICKET: a power of two >= capacity; 0: four times capacity */
+  uint32_t flags;          /* 0 */
+} vyre_ring_options;
+#define VYRE_RING_OPTIONS_INIT                                                                     \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_ring_options), 0, VYRE_WAITING_ON, VYRE_COMPLETION_NONE, 0, 0            \
+  }
+
+VYRE_API vyre_status vyre_ring_create(const vyre_ring_options *options, vyre_ring **out_ring,
+                                      vyre_error *err);
+/* Rounds up to a power of two; 0 gives 1; over 2^31 is INVALID_ARGUMENT.  Completion NONE. */
+VYRE_API vyre_status vyre_ring_create_rounded(uint32_t min_capacity, vyre_ring **out_ring,
+                                              vyre_error *err);
+/* Nobody uses or waits on it any more.  Memory that the caller gave stays the caller's. */
+VYRE_API void vyre_ring_destroy(vyre_ring *ring);
+
+/*
+ * A ring in memory that the caller gives, aligned to 128 bytes: shared by processes, or by host and
+ * device.  region_size: bytes needed.  init: lays the ring out; attach: checks the layout of one
+ * that exists and refuses what is not one.  The handle is the process's own; destroy frees only it.
+ */
+VYRE_API vyre_status vyre_ring_region_size(const vyre_ring_options *options, uint64_t *out_size,
+                                           vyre_error *err);
+VYRE_API vyre_status vyre_ring_init(void *memory, uint64_t size, const vyre_ring_options *options,
+                                    vyre_ring **out_ring, vyre_error *err);
+VYRE_API vyre_status vyre_ring_attach(void *memory, uint64_t size, vyre_ring **out_ring,
+                                      vyre_error *err);
+
+/* OK, QUEUE_FULL, CLOSED; never waits.  `out_ticket` may be NULL. */
+VYRE_API vyre_status vyre_ring_enqueue(vyre_ring *ring, const vyre_work_item *item,
+                                       uint64_t *out_ticket);
+/*
+ * As many of `n` as fit, in order and with consecutive tickets in one call: OK if at least one (or
+ * n is 0), and `*out_n` says how many.  `out_tickets` (n of them) and `out_n` may be NULL.
+ */
+VYRE_API vyre_status vyre_ring_enqueue_many(vyre_ring *ring, const vyre_work_item *items,
+                                            uint32_t n, uint64_t *out_tickets, uint32_t *out_n);
+/* Waits for room: OK, TIMEOUT, CLOSED, UNSUPPORTED. */
+VYRE_API vyre_status vyre_ring_enqueue_wait(vyre_ring *ring, const vyre_work_item *item,
+                                            uint64_t timeout_ns, uint64_t *out_ticket);
+/* OK, EMPTY, CLOSED (closed and drained); never waits.  `out_ticket` may be NULL. */
+VYRE_API vyre_status vyre_ring_claim(vyre_ring *ring, vyre_work_item *out_item,
+                                     uint64_t *out_ticket);
+/* Up to `max`: OK if at least one (or max is 0).  `out_tickets` and `out_n` may be NULL. */
+VYRE_API vyre_status vyre_ring_claim_many(vyre_ring *ring, vyre_work_item *out_items,
+                                          uint64_t *out_tickets, uint32_t max, uint32_t *out_n);
+/* Waits for an item: OK, TIMEOUT, CLOSED, UNSUPPORTED. */
+VYRE_API vyre_status vyre_ring_claim_wait(vyre_ring *ring, uint64_t timeout_ns,
+                                          vyre_work_item *out_item, uint64_t *out_ticket);
+
+/* The item is done.  A ticket that was never issued, or is done already, has no effect. */
+VYRE_API void vyre_ring_mark_done(vyre_ring *ring, uint64_t ticket);
+/* Never true early, never true then false.  False with VYRE_COMPLETION_NONE. */
+VYRE_API bool vyre_ring_is_done(const vyre_ring *ring, uint64_t ticket);
+/* OK once done; TIMEOUT; UNSUPPORTED with VYRE_COMPLETION_NONE. */
+VYRE_API vyre_status vyre_ring_wait(vyre_ring *ring, uint64_t ticket, uint64_t timeout_ns);
+
+/* Accepted and not yet claimed; an estimate, at most the capacity. */
+VYRE_API uint64_t vyre_ring_in_flight(const vyre_ring *ring);
+/* Positions: the next to hand out, the next to claim.  tail <= head in any order of reading. */
+VYRE_API uint64_t vyre_ring_head(const vyre_ring *ring);
+VYRE_API uint64_t vyre_ring_tail(const vyre_ring *ring);
+VYRE_API uint32_t vyre_ring_capacity(const vyre_ring *ring);
+/* Exact: what enqueue accepted before is delivered, everything after gets CLOSED.  Wakes all. */
+VYRE_API void vyre_ring_close(vyre_ring *ring);
+
+/* ------------------------------------------------------------------------------------------------
+ * The engine
+ * ------------------------------------------------------------------------------------------------
+ */
+
+typedef uint32_t vyre_engine_mode;
+#define VYRE_ENGINE_AUTO 0u    /* persistent if the device promises it, else batched launches */
+#define VYRE_ENGINE_FORCE 1u   /* persistent or an error */
+#define VYRE_ENGINE_DISABLE 2u /* batched launches */
+
+#define VYRE_HANDLER_RECORDS (1u << 0) /* emits records: the result is the number wanted */
+
+/* One device function, VYRE_HANDLER(name). */
+typedef struct vyre_handler_decl {
+  uint32_t struct_size;
+  uint32_t flags; /* VYRE_HANDLER_… */
+  const char *name;
+} vyre_handler_decl;
+#define VYRE_HANDLER_DECL_INIT                                                                     \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_handler_decl), 0, 0                                                      \
+  }
+
+/* What a rule_set_id stands for: a handler and its constants (copied, 16-byte aligned on device).
+ */
+typedef struct vyre_rule_set {
+  uint32_t struct_size;
+  uint32_t handler; /* index in the handler table */
+  const void *constants;
+  uint64_t constants_size;
+} vyre_rule_set;
+#define VYRE_RULE_SET_INIT                                                                         \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_rule_set), 0, 0, 0                                                       \
+  }
+
+/* Borrowed for the call. */
+typedef struct vyre_engine_handlers {
+  uint32_t struct_size;
+  uint32_t handler_count;
+  const char *name; /* for messages, may be NULL */
+  const vyre_handler_decl *handlers;
+  const vyre_code *code;
+  uint32_t code_count;
+  uint32_t rule_set_count;
+  const vyre_rule_set *rule_sets;
+} vyre_engine_handlers;
+#define VYRE_ENGINE_HANDLERS_INIT                                                                  \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_engine_handlers), 0, 0, 0, 0, 0, 0, 0                                    \
+  }
+
+typedef struct vyre_engine_options {
+  uint32_t struct_size;
+  vyre_engine_mode mode;
+  uint32_t capacity;        /* ring places, a power of two; 0: 1024 */
+  uint32_t max_unfinished;  /* items submitted and not reaped, a power of two; 0: 4 x capacity */
+  uint32_t workers;         /* groups that serve the ring; 0: one for each compute unit */
+  uint32_t bank_records;    /* records in each half of the output bank; 0: none */
+  uint64_t input_size;      /* bytes of the engine's own input region, at most 4 GiB; 0: none */
+  vyre_buffer *input;       /* instead of it: a buffer of the device, kept alive by the engine */
+  uint32_t max_idle_ms;     /* an idle launch leaves after this; 0: 20 */
+  uint32_t max_resident_ms; /* any launch leaves after this and is relaunched; 0: 10000 */
+  uint32_t max_item_ms; /* an item unfinished past this makes waits return TIMEOUT; 0: no limit */
+  uint32_t flags;       /* 0 */
+} vyre_engine_options;
+#define VYRE_ENGINE_OPTIONS_INIT                                                                   \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_engine_options), VYRE_ENGINE_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0          \
+  }
+
+/* One finished item. */
+typedef struct vyre_completion {
+  uint64_t ticket;
+  uint32_t correlation;
+  uint32_t result;    /* the handler's; with VYRE_HANDLER_RECORDS the number of records wanted */
+  vyre_status status; /* OK; OVERFLOW: fewer records were stored; INVALID_ARGUMENT; DEVICE_LOST … */
+  uint32_t reserved;
+} vyre_completion;
+
+/* One record of the output bank. */
+typedef struct vyre_record {
+  uint64_t ticket;
+  uint32_t value[2];
+} vyre_record;
+
+typedef struct vyre_engine_stats {
+  uint32_t struct_size;
+  uint32_t persistent; /* 1 if a persistent launch serves the ring, 0 for batched launches */
+  uint64_t submitted;
+  uint64_t completed; /* seen by reap or wait */
+  uint64_t launches;
+  uint64_t idle_exits;
+  uint64_t parks;
+  uint64_t overflows;
+  uint32_t workers;
+  uint32_t reserved;
+} vyre_engine_stats;
+#define VYRE_ENGINE_STATS_INIT                                                                     \
+  {                                                                                                \
+    (uint32_t)sizeof(vyre_engine_stats), 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
+  }
+
+/*
+ * [any] Compiles or loads the handlers and starts serving.  `options` may be NULL.  The engine
+ * keeps its device alive.  Errors: INVALID_ARGUMENT, UNSUPPORTED (FORCE without the capability,
+ * with the reason), COMPILE_FAILED, MODULE_FORMAT, OUT_OF_…_MEMORY.
+ */
+VYRE_API vyre_status vyre_engine_start(vyre_device *device, const vyre_engine_handlers *handlers,
+                                       const vyre_engine_options *options, vyre_engine **out_engine,
+                                       vyre_error *err);
+
+/* [any] "persistent: …" or "batched: …", with the reason.  Belongs to the engine. */
+VYRE_API const char *vyre_engine_choice(const vyre_engine *engine);
+
+/* [any] The engine's own input region: host address and size; NULL and 0 if it has none. */
+VYRE_API void *vyre_engine_input(const vyre_engine *engine, uint64_t *out_size);
+
+/*
+ * [any] OK, QUEUE_FULL (ring or completions full: reap first), CLOSED, DEVICE_LOST, FORKED.  The
+ * bytes that an item points to must not change until its completion was reaped.
+ */
+VYRE_API vyre_status vyre_engine_submit(vyre_engine *engine, const vyre_work_item *item,
+                                        uint64_t *out_ticket);
+VYRE_API vyre_status vyre_engine_submit_many(vyre_engine *engine, const vyre_work_item *items,
+                                             uint32_t n, uint64_t *out_tickets, uint32_t *out_n);
+
+/*
+ * [any] Up to `max` completions, in any order, each exactly once: OK if at least one, TIMEOUT (with
+ * timeout 0: EMPTY), CLOSED when the engine is stopped and nothing is left.
+ */
+VYRE_API vyre_status vyre_engine_reap(vyre_engine *engine, vyre_completion *out_completions,
+                                      uint32_t max, uint64_t timeout_ns, uint32_t *out_n);
+
+/*
+ * [any] Waits for one item and consumes its completion like reap; `out_completion` may be NULL.
+ * NOT_FOUND if the ticket was never issued or its completion was consumed before.
+ */
+VYRE_API vyre_status vyre_engine_wait(vyre_engine *engine, uint64_t ticket, uint64_t timeout_ns,
+                                      vyre_completion *out_completion);
+
+/*
+ * [any] Waits until everything submitted before the call is finished (not necessarily reaped).  On
+ * TIMEOUT up to `max` unfinished tickets are stored and `*out_n` counts all of them; both may be
+ * NULL with max 0.
+ */
+VYRE_API vyre_status vyre_engine_drain(vyre_engine *engine, uint64_t timeout_ns,
+                                       uint64_t *out_unfinished, uint32_t max, uint32_t *out_n);
+
+/*
+ * [per object] Swaps the halves of the output bank: items submitted from now on fill the other
+ * half; returns when all earlier ones are finished.  `*out_records` (in no particular order) belong
+ * to the engine and stay until the next swap.  UNSUPPORTED without a bank; TIMEOUT: call again, the
+ * same swap goes on.
+ */
+VYRE_API vyre_status vyre_engine_swap_bank(vyre_engine *engine, uint64_t timeout_ns,
+                                           const vyre_record **out_records, uint32_t *out_count);
+
+/*
+ * [any] Takes no more items, finishes what was accepted, ends the launch.  TIMEOUT: what is not
+ * finished completes with VYRE_ERROR_CLOSED.  Completions can still be reaped.  Idempotent.
+ */
+VYRE_API vyre_status vyre_engine_stop(vyre_engine *engine, uint64_t timeout_ns, vyre_error *err);
+
+/* [per object] Stops without waiting for unfinished items, and frees. */
+VYRE_API void vyre_engine_destroy(vyre_engine *engine);
+
+VYRE_API vyre_status vyre_engine_get_stats(const vyre_engine *engine, vyre_engine_stats *out_stats,
+                                           vyre_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Bundles: kernels compiled ahead of time
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * [any] Compiles a program's or a handler set's `vyre-c` code, entries included, for each target
+ * and packs the results into one file image.  Exactly one of `program` and `handlers` is given; its
+ * `vyre-c` code is needed.  A target is a plugin name ("cpu": all its default architectures) or
+ * "format:arch" ("native:x86-64-v3").  `manifest` (may be NULL) is kept with it, for tools.
+ * The image is from `allocator` (NULL: the C library's) and belongs to the caller.
+ */
+VYRE_API vyre_status vyre_bundle_build(vyre_context *context, const vyre_program_desc *program,
+                                       const vyre_engine_handlers *handlers,
+                                       const char *const *targets, uint32_t target_count,
+                                       const char *manifest, const vyre_allocator *allocator,
+                                       void **out_image, uint64_t *out_size, vyre_error *err);
+
+/* [any] Checks and reads an image, which is borrowed until destroy.  MODULE_FORMAT if it is none.
+ */
+VYRE_API vyre_status vyre_bundle_open(const void *image, uint64_t size, vyre_bundle **out_bundle,
+                                      vyre_error *err);
+VYRE_API void vyre_bundle_destroy(vyre_bundle *bundle);
+/* [any] Code for a program or handler set; belongs to the bundle. */
+VYRE_API const vyre_code *vyre_bundle_code(const vyre_bundle *bundle, uint32_t *out_count);
+/* [any] The manifest that was kept, ending in NUL, or NULL. */
+VYRE_API const char *vyre_bundle_manifest(const vyre_bundle *bundle);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* VYRE_H */

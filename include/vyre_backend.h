@@ -1,0 +1,521 @@
+/*
+ * vyre_backend.h - the plugin ABI, version 0.1.
+ *
+ * This header is the specification of a vyre plugin: one shared object per vendor that fills in the
+ * table `vyre_backend` below.  A plugin includes this file (and, for the words of the kernel
+ * language, vyre_kernel.h) and nothing else of vyre; it links no vyre symbol.
+ *
+ * How to read it
+ *   - Numbered rules (`ABI-001`, `DISP-003`, …) are normative.  Each will be checked by a case of
+ *     the conformance suite with that number.
+ *   - "Thread class" is one of
+ *       [any]         any thread, at any time, also concurrently on one object;
+ *       [per object]  any thread, concurrently on distinct objects; calls on one object are
+ *                     serialised by the caller;
+ *       [external]    the caller serialises it against every other call on the device.
+ *   - "Owned by" says who frees.  Texts are UTF-8 and end in NUL.
+ *   - `host` is the vyre core that loaded the plugin.
+ *
+ * Rules for every structure and call
+ *   ABI-001  Every structure that crosses starts with `struct_size`, set by whoever made it to the
+ *            size that it knows.  A reader accepts a larger size and ignores what it does not know;
+ *            it refuses one that is smaller than the size at the entry's introduction
+ *            (VYRE_…_SIZE_0_1) with VYRE_ERROR_INVALID_ARGUMENT.  Equality is never demanded.
+ *   ABI-002  Whoever fills an out-structure writes at most the smaller of the two sizes and sets
+ *            `struct_size` to it.
+ *   ABI-003  Fields and slots are only appended.  A slot past the table's `struct_size` counts as
+ *            NULL.  A NULL slot means "not supported" and agrees with the capability bits.  An
+ *            optional slot stays optional within a major version.
+ *   ABI-004  Arrays of structures come with a stride in bytes; readers step by it.
+ *   ABI-005  In every structure zero means the default.  Reserved fields are zero.
+ *   ABI-006  Unknown flag bits are refused with VYRE_ERROR_INVALID_ARGUMENT; the host sends none
+ *            that is newer than the negotiated minor version.
+ *   ABI-007  Only fixed-width integers, pointers and structures of them cross: no enumerations,
+ *            bit-fields, `long` or `size_t`.
+ *   ABI-008  On an error nothing has changed: outputs are as they were, nothing is leaked.
+ *   ABI-009  Every error has a code and a non-empty message; `err` may be NULL.
+ *   ABI-010  A plugin never prints, aborts, exits, writes the environment, installs signal
+ *            handlers, or has constructors, destructors or atexit handlers.
+ *   ABI-011  A plugin calls no host service after the last device is closed, except from within a
+ *            call of the host.
+ *   ABI-012  The table and every text in it are valid until the plugin is unloaded.
+ */
+#ifndef VYRE_BACKEND_H
+#define VYRE_BACKEND_H
+
+#include "vyre_types.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VYRE_ABI_MAJOR 0u
+#define VYRE_ABI_MINOR 1u
+
+/* The value of `header_version` that a plugin stores: what it was compiled against. */
+#define VYRE_ABI_VERSION ((VYRE_ABI_MAJOR << 16) | VYRE_ABI_MINOR)
+
+/* Opaque to the host, made and read by the plugin. */
+typedef struct vyre_backend_device vyre_backend_device;
+typedef struct vyre_backend_module vyre_backend_module;
+typedef struct vyre_backend_kernel vyre_backend_kernel;
+typedef struct vyre_backend_buffer vyre_backend_buffer;
+typedef struct vyre_backend_pending vyre_backend_pending;
+
+/* ------------------------------------------------------------------------------------------------
+ * Handshake
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * vyre_host - what the host offers.  Owned by the host, valid until the plugin is unloaded.
+ */
+typedef struct vyre_host {
+  uint32_t struct_size;
+  uint32_t abi_major; /* the one major version that the host speaks */
+  uint32_t abi_minor_min;
+  uint32_t abi_minor_max; /* the range of minor versions, both ends included */
+  uint64_t flags;         /* none defined in 0.1: 0 */
+  void *self;             /* first argument of the services below */
+
+  /* [any] `size` bytes aligned to `align` (a power of two, at most 4096), or NULL. */
+  void *(*allocate)(void *self, uint64_t size, uint64_t align);
+  /* [any] Frees what allocate() returned; NULL is accepted. */
+  void (*deallocate)(void *self, void *memory);
+  /* [any] One line of text without a line end.  The text is copied. */
+  void (*log)(void *self, vyre_log_level level, const char *text);
+} vyre_host;
+
+/* vyre_backend.flags */
+#define VYRE_BACKEND_MAY_UNLOAD (1ull << 0) /* dlclose() after the last device is closed is safe   \
+                                             */
+
+/* ------------------------------------------------------------------------------------------------
+ * Devices
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * vyre_backend_device_info - one device, before it is opened.
+ *   DEV-001  `id` is stable over processes and reboots and unique within the plugin (a PCI address,
+ *            a UUID, or a fixed word such as "cpu").
+ */
+typedef struct vyre_backend_device_info {
+  uint32_t struct_size;
+  vyre_device_class device_class;
+  uint64_t capabilities; /* VYRE_CAP_… */
+  char name[VYRE_DEVICE_NAME_SIZE];
+  char id[VYRE_DEVICE_ID_SIZE];
+  char pci[VYRE_DEVICE_ID_SIZE];      /* "0000:c1:00.0", or "" */
+  char uuid[VYRE_DEVICE_ID_SIZE];     /* lower-case hexadecimal with dashes, or "" */
+  char arch[VYRE_DEVICE_ID_SIZE];     /* "x86-64-v3", "sm_90", "gfx942", … */
+  char driver[VYRE_DEVICE_NAME_SIZE]; /* version of driver or runtime, and where it was found */
+  uint64_t memory_bytes;              /* device memory in all, 0 if unknown */
+  uint64_t max_buffer_bytes;          /* the largest buffer, 0 if unknown */
+  uint64_t max_workgroup_memory;      /* bytes of workgroup memory per group */
+  uint32_t max_workgroup[3];          /* most items per group in each dimension */
+  uint32_t max_workgroup_items;       /* most items per group in all */
+  uint32_t max_groups[3];             /* most groups in each dimension */
+  uint32_t compute_units; /* cores, SMs, CUs: groups that truly run at once, at least 1 */
+  uint32_t subgroup_size; /* 0 if there are no subgroups */
+  vyre_progress progress;
+  uint32_t coherent_atomics; /* VYRE_COHERENT_… */
+  uint32_t max_push_bytes;   /* push constants per dispatch, at least 128 */
+  uint32_t max_bindings;     /* bindings per dispatch, at least 16 */
+  /* Why VYRE_CAP_PERSISTENT or VYRE_CAP_COMPILER is off, for a reader; or "". */
+  char persistent_reason[VYRE_DEVICE_REASON_SIZE];
+  char compiler_reason[VYRE_DEVICE_REASON_SIZE];
+} vyre_backend_device_info;
+
+/*
+ * vyre_backend_format - one kind of kernel code that a plugin takes.
+ * `format` is "vyre-c", "native", "ptx", "cubin", "hsaco", …; `arch` is "" if the format has none.
+ */
+typedef struct vyre_backend_format {
+  uint32_t struct_size;
+  uint32_t reserved;
+  const char *format;
+  const char *arch;
+} vyre_backend_format;
+
+/* ------------------------------------------------------------------------------------------------
+ * Kernel code
+ * ------------------------------------------------------------------------------------------------
+ *
+ *   KRN-001  For `vyre-c` the host hands over the whole text: the plugin's own prelude
+ *            (vyre_backend.prelude), then the user's functions between `#line` marks, then the
+ *            entries that the host generated from the words under "Entries" in vyre_kernel.h.
+ *   KRN-002  An entry is found by its name: the segment's name for a program's segment,
+ *            "vyre_engine_persistent" and "vyre_engine_batch" for a handler set.
+ *   KRN-003  A compiler's complaints come back in `err->message`, with the user's line numbers.
+ *   KRN-004  A format that is not taken is VYRE_ERROR_MODULE_FORMAT with the list of those that
+ *            are; code for another device names what was had and what is wanted.
+ */
+
+#define VYRE_MODULE_DEBUG (1ull << 0) /* bounds checks in vyre_at(), traps on over-wide shifts */
+
+typedef struct vyre_module_desc {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t flags;     /* VYRE_MODULE_… */
+  const char *format; /* never NULL */
+  const char *arch;   /* "" if the format has none */
+  const void *data;   /* borrowed for the call; text need not end in NUL */
+  uint64_t size;
+  const char *name; /* for messages, may be NULL */
+} vyre_module_desc;
+
+/*
+ * vyre_blob - bytes that the plugin made.  Freed by the caller through host->deallocate().
+ */
+typedef struct vyre_blob {
+  uint32_t struct_size;
+  uint32_t reserved;
+  void *data;
+  uint64_t size;
+} vyre_blob;
+
+typedef struct vyre_compile_desc {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t flags;     /* VYRE_MODULE_… */
+  const char *format; /* the format wanted, one of vyre_backend.formats other than "vyre-c" */
+  const char *arch;   /* the architecture wanted; "" takes the format's default */
+  const char *source; /* the whole `vyre-c` text (KRN-001), borrowed */
+  uint64_t source_size;
+  const char *name; /* for messages, may be NULL */
+} vyre_compile_desc;
+
+typedef struct vyre_kernel_info {
+  uint32_t struct_size;
+  uint32_t max_workgroup_items; /* most items per group for this kernel, at least 1 */
+  uint64_t workgroup_memory;    /* static bytes of workgroup memory */
+} vyre_kernel_info;
+
+/* ------------------------------------------------------------------------------------------------
+ * Dispatch
+ * ------------------------------------------------------------------------------------------------
+ */
+
+typedef uint32_t vyre_binding_kind;
+#define VYRE_BINDING_HOST 0u      /* `data`, host bytes */
+#define VYRE_BINDING_BUFFER 1u    /* `buffer` from `offset` (tier 2) */
+#define VYRE_BINDING_WORKGROUP 2u /* `size` bytes of workgroup memory for each group */
+
+/*
+ * vyre_binding - one argument of a kernel, in the order of the entry's parameters.
+ *   DISP-001  The bytes of a READ_ONLY binding are never written.
+ *   DISP-002  A HOST binding with `data` NULL starts as zeros.
+ *   DISP-003  A HOST binding that may be written starts as a copy of `data`; `data` itself is never
+ *             written.  The result is fetched by pending_read().
+ *   DISP-004  A BUFFER binding is read and written in place.
+ *   DISP-005  A binding of size 0 is legal; its pointer is valid and never dereferenced.
+ *   DISP-006  Kernels see pointers aligned to at least 16 bytes for HOST and WORKGROUP bindings,
+ *             and for BUFFER bindings if `offset` is a multiple of 16.
+ */
+typedef struct vyre_binding {
+  uint32_t struct_size;
+  uint32_t id;                 /* the buffer's index in its program: vyre_count() looks it up */
+  vyre_access access;          /* what this kernel does with it */
+  vyre_binding_kind kind;      /* where it is */
+  const void *data;            /* HOST: borrowed until the pending handle is released, or NULL */
+  vyre_backend_buffer *buffer; /* BUFFER: borrowed likewise */
+  uint64_t offset;             /* BUFFER: first byte */
+  uint64_t size;               /* bytes */
+  uint64_t element_count;      /* what vyre_count() answers */
+} vyre_binding;
+
+/* vyre_dispatch_desc.flags */
+/*
+ * DISP-010  The launch is the engine's: it may stay for long, is put on a queue of its own, and
+ *           ordinary dispatches of the same device run beside it.  Refused with
+ *           VYRE_ERROR_UNSUPPORTED without VYRE_CAP_PERSISTENT.  All its bindings are BUFFERs.
+ */
+#define VYRE_DISPATCH_PERSISTENT (1ull << 0)
+/*
+ * DISP-011  All groups must be resident at once.  Never ignored: native, or refused with
+ *           VYRE_ERROR_UNSUPPORTED.  Tier 3, from minor version 2 on; reserved in 0.1.
+ */
+#define VYRE_DISPATCH_COOPERATIVE (1ull << 1)
+
+typedef struct vyre_dispatch_desc {
+  uint32_t struct_size;
+  uint32_t binding_count;
+  uint64_t flags;
+  vyre_backend_kernel *kernel;
+  const vyre_binding *bindings; /* borrowed for the call; what they point to, see there */
+  uint64_t binding_stride;      /* bytes from one binding to the next */
+  uint32_t groups[3];           /* each at least 1 */
+  uint32_t workgroup[3];        /* items per group, each at least 1 */
+  const void *push;             /* push constants, copied by the call; NULL if push_size is 0 */
+  uint32_t push_size;
+  uint32_t id_limit; /* one more than the largest binding id */
+} vyre_dispatch_desc;
+
+/*
+ * vyre_slot - room for one output, made by the host, filled by pending_read().
+ *   READ-001  One slot for each HOST binding that is not READ_ONLY, in the order of the bindings.
+ *   READ-002  The plugin writes exactly `capacity` bytes of result if the binding's size is equal
+ *             to it, else refuses; it stores the binding's id and the bytes written.
+ */
+typedef struct vyre_slot {
+  uint32_t struct_size;
+  uint32_t binding_id; /* out: the id of the binding whose bytes these are */
+  void *data;          /* owned by the host */
+  uint64_t capacity;   /* bytes at `data`: the binding's size */
+  uint64_t size;       /* out: bytes written */
+} vyre_slot;
+
+typedef struct vyre_backend_times {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t device_ns;
+  uint64_t enqueue_ns;
+  uint64_t wait_ns;
+} vyre_backend_times;
+
+/* vyre_backend_device_options: none in 0.1. */
+typedef struct vyre_backend_device_options {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t flags; /* 0 */
+} vyre_backend_device_options;
+
+/* ------------------------------------------------------------------------------------------------
+ * Buffers (tier 2) and coherent memory (tier 4)
+ * ------------------------------------------------------------------------------------------------
+ */
+
+#define VYRE_NATIVE_HOST_POINTER 1u /* `handle` is a host address that the device can use */
+#define VYRE_NATIVE_DEVICE_POINTER 2u
+
+/* Native memory that is lent to, or taken from, a plugin. */
+typedef struct vyre_native_memory {
+  uint32_t struct_size;
+  uint32_t type;   /* VYRE_NATIVE_… */
+  uint64_t handle; /* address or handle */
+  uint64_t size;   /* bytes */
+} vyre_native_memory;
+
+typedef struct vyre_coherent_memory {
+  uint32_t struct_size;
+  uint32_t reserved;
+  vyre_backend_buffer *buffer; /* binds like any buffer; freed by buffer_free */
+  void *host;                  /* the host's address, aligned to at least 4096 */
+  uint64_t device_address;     /* what a kernel sees as the address */
+} vyre_coherent_memory;
+
+/* ------------------------------------------------------------------------------------------------
+ * The table
+ * ------------------------------------------------------------------------------------------------
+ *
+ * All slots take `vyre_error *err` (may be NULL) where they return a status.
+ */
+typedef struct vyre_backend {
+  uint32_t struct_size;
+  uint32_t abi_major;
+  uint32_t abi_minor;      /* the highest version that both speak */
+  uint32_t header_version; /* VYRE_ABI_VERSION of the header that it was compiled with */
+  uint64_t flags;          /* VYRE_BACKEND_… */
+  vyre_sanitizer sanitizer;
+  uint32_t format_count;
+  const char *name;     /* short, [a-z0-9_-]+, what selectors use: "cpu", "cuda" */
+  const char *version;  /* the plugin's own version */
+  const char *vendor;   /* for readers */
+  const char *build_id; /* for readers, may be "" */
+
+  /*
+   * Formats that module_load() takes, best first.  The list may hold several architectures of one
+   * format.  A plugin with "vyre-c" gives the text that goes before it.
+   */
+  const vyre_backend_format *formats;
+  uint64_t format_stride;
+  const char *prelude; /* NULL without "vyre-c" */
+  uint64_t prelude_size;
+
+  /* -------- tier 1: required -------- */
+
+  /*
+   * [any] Devices now.  Zero is not an error.  VYRE_ERROR_VENDOR_LIBRARY if the vendor's library is
+   * missing: the message names every path that was tried.
+   */
+  vyre_status (*device_count)(uint32_t *out_count, vyre_error *err);
+
+  /* [any] Fills `out_info` (ABI-002) for index < device_count. */
+  vyre_status (*device_info)(uint32_t index, vyre_backend_device_info *out_info, vyre_error *err);
+
+  /*
+   * [any] Opens a device.  May be called again for the same index: the devices are independent.
+   * Owned by the caller until device_close().
+   */
+  vyre_status (*device_open)(uint32_t index, const vyre_backend_device_options *options,
+                             vyre_backend_device **out_device, vyre_error *err);
+
+  /*
+   * [external] Closes it.  The caller has unloaded its modules, freed its buffers and released its
+   * pending handles.  NULL is accepted.  Vendor errors after the vendor's own teardown are ignored.
+   */
+  void (*device_close)(vyre_backend_device *device);
+
+  /*
+   * [any] Compiles without a device.  Optional.  `out_blob->data` is from host->allocate() and
+   * belongs to the caller.  VYRE_ERROR_COMPILE_FAILED with the log; VYRE_ERROR_UNSUPPORTED if no
+   * compiler is at hand.
+   */
+  vyre_status (*compile)(const vyre_compile_desc *desc, vyre_blob *out_blob, vyre_error *err);
+
+  /*
+   * [any] Loads code.  Owned by the caller until module_unload(), which comes before
+   * device_close() and after every pending handle of its kernels was released.
+   */
+  vyre_status (*module_load)(vyre_backend_device *device, const vyre_module_desc *desc,
+                             vyre_backend_module **out_module, vyre_error *err);
+  void (*module_unload)(vyre_backend_device *device, vyre_backend_module *module);
+
+  /*
+   * [any] Looks an entry up.  The kernel lives as long as its module.  `out_info` may be NULL.
+   * VYRE_ERROR_NOT_FOUND names the entry.
+   */
+  vyre_status (*kernel_find)(vyre_backend_module *module, const char *name,
+                             vyre_backend_kernel **out_kernel, vyre_kernel_info *out_info,
+                             vyre_error *err);
+
+  /*
+   * [any] Starts one launch.
+   *   DISP-020  Dispatches of one device that touch the same BUFFER run in the order of the calls;
+   *             a PERSISTENT one is outside that order.
+   *   DISP-021  Too many items per group, groups, push bytes or bindings are refused before
+   *             anything runs, with limit and request in the message.
+   *   DISP-022  What the descriptor points to is borrowed for the call, except the bytes and
+   *             buffers of its bindings, which are borrowed until pending_release().
+   * The handle belongs to the caller until pending_release().
+   */
+  vyre_status (*dispatch)(vyre_backend_device *device, const vyre_dispatch_desc *desc,
+                          vyre_backend_pending **out_pending, vyre_error *err);
+
+  /*
+   * [any] Waits until the launch has ended.  0 polls.  VYRE_ERROR_TIMEOUT leaves the handle valid.
+   * An error of the launch itself is returned here, every time.
+   *   DISP-030  After VYRE_OK every write of the launch is visible to the host and to later
+   *             dispatches.
+   */
+  vyre_status (*pending_wait)(vyre_backend_pending *pending, uint64_t timeout_ns, vyre_error *err);
+
+  /*
+   * [per object] Copies the outputs out (READ-001, READ-002); waits without limit if need be.
+   * `out_times` may be NULL.  May be called once for each handle.
+   */
+  vyre_status (*pending_read)(vyre_backend_pending *pending, vyre_slot *slots, uint32_t slot_count,
+                              uint64_t slot_stride, vyre_backend_times *out_times, vyre_error *err);
+
+  /* [per object] Waits for the device if need be, then frees the handle.  NULL is accepted. */
+  void (*pending_release)(vyre_backend_pending *pending);
+
+  /* -------- tier 2: VYRE_CAP_BUFFERS; all or none -------- */
+
+  /* [any] `size` bytes (0 is legal) of zeroed device memory.  Owned until buffer_free(). */
+  vyre_status (*buffer_alloc)(vyre_backend_device *device, uint64_t size,
+                              vyre_backend_buffer **out_buffer, vyre_error *err);
+
+  /* [any] No pending handle uses it any more.  NULL is accepted. */
+  void (*buffer_free)(vyre_backend_device *device, vyre_backend_buffer *buffer);
+
+  /*
+   * [any] Bytes in and out, ordered after the dispatches that were started before it and use the
+   * buffer; complete on return.
+   *   BUF-001  A range outside the buffer is VYRE_ERROR_INVALID_ARGUMENT; a sum that overflows too.
+   *   BUF-002  Exactly `size` bytes at `offset` change, also at sizes that are no multiple of 4.
+   */
+  vyre_status (*buffer_upload)(vyre_backend_device *device, vyre_backend_buffer *buffer,
+                               uint64_t offset, const void *data, uint64_t size, vyre_error *err);
+  vyre_status (*buffer_download)(vyre_backend_device *device, vyre_backend_buffer *buffer,
+                                 uint64_t offset, void *out_data, uint64_t size, vyre_error *err);
+
+  /* [any] Sets `size` bytes to the low byte of `value`; complete on return. */
+  vyre_status (*buffer_fill)(vyre_backend_device *device, vyre_backend_buffer *buffer,
+                             uint64_t offset, uint64_t size, uint32_t value, vyre_error *err);
+
+  /* [any] Copies between two buffers of the device, or within one if the ranges do not overlap. */
+  vyre_status (*buffer_copy)(vyre_backend_device *device, vyre_backend_buffer *destination,
+                             uint64_t destination_offset, vyre_backend_buffer *source,
+                             uint64_t source_offset, uint64_t size, vyre_error *err);
+
+  /*
+   * [any] Optional, VYRE_CAP_IMPORT_EXPORT.  Wraps memory that the caller keeps alive until
+   * buffer_free(), and tells the native address of a buffer.
+   */
+  vyre_status (*buffer_import)(vyre_backend_device *device, const vyre_native_memory *memory,
+                               vyre_backend_buffer **out_buffer, vyre_error *err);
+  vyre_status (*buffer_export)(vyre_backend_device *device, vyre_backend_buffer *buffer,
+                               vyre_native_memory *out_memory, vyre_error *err);
+
+  /* -------- tier 4: VYRE_CAP_COHERENT -------- */
+
+  /*
+   * [any] `size` bytes (at least 1) of zeroed memory that host and device see at once.
+   *   COH-001  Aligned loads and stores of the widths in `coherent_atomics` are atomic from both
+   *            sides, and acquire and release at system scope order all other accesses to the same
+   *            memory.
+   */
+  vyre_status (*coherent_alloc)(vyre_backend_device *device, uint64_t size,
+                                vyre_coherent_memory *out_memory, vyre_error *err);
+
+  /* Tiers 3 and 5 are appended here. */
+} vyre_backend;
+
+/*
+ * Sizes at ABI 0.1: the least that a reader accepts (ABI-001).  They end with the last field or
+ * slot of that version and never change.
+ */
+#define VYRE__END(type, last) ((uint32_t)(offsetof(type, last) + sizeof(((type *)0)->last)))
+#define VYRE_HOST_SIZE_0_1 VYRE__END(vyre_host, log)
+#define VYRE_BACKEND_SIZE_0_1 VYRE__END(vyre_backend, coherent_alloc)
+#define VYRE_BACKEND_DEVICE_INFO_SIZE_0_1 VYRE__END(vyre_backend_device_info, compiler_reason)
+#define VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_1 VYRE__END(vyre_backend_device_options, flags)
+#define VYRE_BACKEND_FORMAT_SIZE_0_1 VYRE__END(vyre_backend_format, arch)
+#define VYRE_MODULE_DESC_SIZE_0_1 VYRE__END(vyre_module_desc, name)
+#define VYRE_COMPILE_DESC_SIZE_0_1 VYRE__END(vyre_compile_desc, name)
+#define VYRE_BLOB_SIZE_0_1 VYRE__END(vyre_blob, size)
+#define VYRE_KERNEL_INFO_SIZE_0_1 VYRE__END(vyre_kernel_info, workgroup_memory)
+#define VYRE_BINDING_SIZE_0_1 VYRE__END(vyre_binding, element_count)
+#define VYRE_DISPATCH_DESC_SIZE_0_1 VYRE__END(vyre_dispatch_desc, id_limit)
+#define VYRE_SLOT_SIZE_0_1 VYRE__END(vyre_slot, size)
+#define VYRE_BACKEND_TIMES_SIZE_0_1 VYRE__END(vyre_backend_times, wait_ns)
+#define VYRE_NATIVE_MEMORY_SIZE_0_1 VYRE__END(vyre_native_memory, size)
+#define VYRE_COHERENT_MEMORY_SIZE_0_1 VYRE__END(vyre_coherent_memory, device_address)
+
+/*
+ * vyre_backend_query - the one symbol that a plugin exports, and the first call that it gets.
+ *
+ * [any] Touches no device and opens no vendor library.  Picks the highest minor version within the
+ * host's range that the plugin speaks, stores the table for it in `*out_backend`, and returns
+ * VYRE_OK.  Otherwise returns VYRE_ERROR_ABI_MISMATCH with both sides' versions, or
+ * VYRE_ERROR_REFUSED with the reason; `*out_backend` is then not written.
+ *   ABI-020  VYRE_OK always comes with a table that is not NULL.
+ *   ABI-021  Every call within one load returns the same table for the same versions.
+ */
+typedef vyre_status (*vyre_backend_query_fn)(const vyre_host *host,
+                                             const vyre_backend **out_backend, vyre_error *err);
+#define VYRE_BACKEND_QUERY_SYMBOL "vyre_backend_query"
+
+#if defined(__GNUC__)
+#define VYRE_BACKEND_EXPORT __attribute__((visibility("default")))
+#else
+#define VYRE_BACKEND_EXPORT
+#endif
+
+VYRE_BACKEND_EXPORT vyre_status vyre_backend_query(const vyre_host *host,
+                                                   const vyre_backend **out_backend,
+                                                   vyre_error *err);
+
+/* Fills the version fields of a table: `{VYRE_BACKEND_HEADER, .name = …}`. */
+#define VYRE_BACKEND_HEADER                                                                        \
+  .struct_size = (uint32_t)sizeof(vyre_backend), .abi_major = VYRE_ABI_MAJOR,                      \
+  .abi_minor = VYRE_ABI_MINOR, .header_version = VYRE_ABI_VERSION
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* VYRE_BACKEND_H */

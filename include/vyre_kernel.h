@@ -1,0 +1,423 @@
+/*
+ * vyre_kernel.h - the kernel language `vyre-c`, every word of it.
+ *
+ * A kernel is ordinary C with the words below.  One source compiles for the CPU with the system's C
+ * compiler, and for a GPU with that vendor's run-time compiler.  It is the common subset of C and
+ * C++: no compound literals, no designated initialisers, no implicit conversion from `void *`.  It
+ * uses no libc, no recursion, no function pointers, no variable-length or large private arrays.
+ *
+ * This file documents each word and gives its expansion for a plain C compiler (gcc or clang).
+ * The cpu plugin uses exactly this text as its prelude, and a host program may include it to call
+ * the same functions directly.  Another plugin puts its own text before this one: it defines
+ * VYRE_PRELUDE and every word of part 1; part 2 is built on those words and is the same everywhere.
+ *
+ * A segment is a function over one work item:
+ *
+ *     VYRE_SEGMENT(hop)(vyre_ctx *c, VYRE_IN(vyre_u32) edges, VYRE_INOUT(vyre_u32) seen)
+ *     {
+ *       vyre_u64 i = vyre_global_id(c, 0);
+ *       if (i >= vyre_count(c, edges)) return;
+ *       ...
+ *     }
+ *
+ * Its parameters have the names of the program's buffers, in the order in which the segment
+ * declares them.  Its logical indexes count work items of the whole grid, whatever the device runs
+ * at once.
+ *
+ * Rules of the language
+ *   - Unsigned arithmetic wraps.  Signed overflow and over-wide shifts are the author's error;
+ *     vyre_shl() and vyre_shr() mask the distance.
+ *   - + - * / of floats, vyre_sqrt and vyre_fma are correctly rounded, denormals are kept, nothing
+ *     is contracted: results are bit-equal on every device.
+ *   - Every item of a workgroup reaches each vyre_barrier() equally often, or none does.
+ */
+#ifndef VYRE_KERNEL_H
+#define VYRE_KERNEL_H
+
+/* ================================================================================================
+ * Part 1: words that a prelude defines; here for a plain C compiler
+ * ================================================================================================
+ */
+#ifndef VYRE_PRELUDE
+#define VYRE_PRELUDE_C 1
+
+/* Types of fixed width.  `vyre_f32` and `vyre_f64` are IEEE 754 binary32 and binary64. */
+typedef signed char vyre_i8;
+typedef unsigned char vyre_u8;
+typedef short vyre_i16;
+typedef unsigned short vyre_u16;
+typedef int vyre_i32;
+typedef unsigned int vyre_u32;
+typedef long long vyre_i64;
+typedef unsigned long long vyre_u64;
+typedef float vyre_f32;
+typedef double vyre_f64;
+
+/* A function of the kernel's own, called by segments. */
+#define VYRE_FUNCTION static inline __attribute__((unused))
+
+/* A constant table at file scope: `VYRE_CONSTANT(vyre_u32) primes[3] = {2, 3, 5};` */
+#define VYRE_CONSTANT(type) static const type
+
+/* Address spaces, for pointers inside a kernel. */
+#define VYRE_GLOBAL
+#define VYRE_SHARED
+
+/*
+ * Pointer words for parameters: a buffer that is read; written; read and written; workgroup memory.
+ * Without barriers in the source no two parameters of a segment overlap and no other item's plain
+ * store has to be seen, so they are `restrict`.
+ */
+#if defined(VYRE_HAS_BARRIER) && VYRE_HAS_BARRIER
+#define VYRE_RESTRICT
+#else
+#define VYRE_RESTRICT __restrict
+#endif
+#define VYRE_IN(type) const type *VYRE_RESTRICT
+#define VYRE_OUT(type) type *VYRE_RESTRICT
+#define VYRE_INOUT(type) type *VYRE_RESTRICT
+#define VYRE_LOCAL(type) type *
+
+struct vyre_ctx;
+
+/*
+ * vyre_native_runtime - what the runner gives to a plain C kernel.  Filled by the cpu plugin; a
+ * host program that calls kernels directly may pass zeros if the kernel uses none of these words.
+ */
+typedef struct vyre_native_runtime {
+  void (*barrier)(struct vyre_ctx *c);
+  void (*backoff)(vyre_u32 misses);
+  vyre_u64 (*clock_ns)(void);
+  void (*notify_host)(vyre_u32 *word);
+  /* Does not return: ends the launch with an error that names buffer, index and line. */
+  void (*fault)(struct vyre_ctx *c, const char *what, vyre_u64 index, vyre_u64 count,
+                const char *file, vyre_u32 line);
+} vyre_native_runtime;
+
+/* The context of one work item.  Its fields are the prelude's own; use the words below. */
+typedef struct vyre_ctx {
+  vyre_u32 group_id[3];
+  vyre_u32 local_id[3];
+  vyre_u32 groups[3];
+  vyre_u32 local_size[3];
+  const vyre_u64 *counts; /* elements, by buffer id */
+  const void *push;
+  const vyre_native_runtime *runtime;
+  void *runner; /* the runner's own */
+} vyre_ctx;
+
+/* Indexes in dimension d (0, 1, 2): of the item in the grid, of its group, in its group; sizes. */
+#define vyre_global_id(c, d) ((vyre_u64)(c)->group_id[d] * (c)->local_size[d] + (c)->local_id[d])
+#define vyre_global_size(c, d) ((vyre_u64)(c)->groups[d] * (c)->local_size[d])
+#define vyre_group_id(c, d) ((c)->group_id[d])
+#define vyre_group_count(c, d) ((c)->groups[d])
+#define vyre_local_id(c, d) ((c)->local_id[d])
+#define vyre_local_size(c, d) ((c)->local_size[d])
+
+/* Elements of the buffer whose name the parameter has, as u64. */
+#define vyre_count(c, name) ((c)->counts[VYRE_BUFFER_##name])
+
+/* The push constants as a `const type *`; the type is a struct of the author's. */
+#define vyre_push(c, type) ((const type *)(c)->push)
+
+/*
+ * Element `i` of buffer `name`, to read or to assign.  In a debug build (VYRE_DEBUG) an index
+ * outside the buffer ends the launch with an error that names buffer, index, count and line.
+ */
+#if defined(VYRE_DEBUG) && VYRE_DEBUG
+#define vyre_at(c, name, i)                                                                        \
+  ((name)[vyre__checked((c), #name, (vyre_u64)(i), vyre_count(c, name), __FILE__, __LINE__)])
+static inline __attribute__((unused)) vyre_u64 vyre__checked(vyre_ctx *c, const char *what,
+                                                             vyre_u64 index, vyre_u64 count,
+                                                             const char *file, int line)
+{
+  if (index >= count)
+    c->runtime->fault(c, what, index, count, file, (vyre_u32)line);
+  return index;
+}
+#else
+#define vyre_at(c, name, i) ((name)[(i)])
+#endif
+
+/* All items of the workgroup meet here; their stores before it are seen after it. */
+#define vyre_barrier(c) ((c)->runtime->barrier(c))
+
+/*
+ * Atomic operations on aligned words.  order: RELAXED, ACQUIRE, RELEASE, ACQ_REL, SEQ_CST.
+ * scope: who takes part: the WORKGROUP, the DEVICE, or the SYSTEM (host and devices).
+ * A plain C compiler has one scope.  Each read-modify-write returns the old value.
+ */
+#define VYRE_RELAXED __ATOMIC_RELAXED
+#define VYRE_ACQUIRE __ATOMIC_ACQUIRE
+#define VYRE_RELEASE __ATOMIC_RELEASE
+#define VYRE_ACQ_REL __ATOMIC_ACQ_REL
+#define VYRE_SEQ_CST __ATOMIC_SEQ_CST
+#define VYRE_SCOPE_WORKGROUP 0
+#define VYRE_SCOPE_DEVICE 1
+#define VYRE_SCOPE_SYSTEM 2
+
+#define vyre_atomic_load_u32(p, order, scope) __atomic_load_n((const vyre_u32 *)(p), order)
+#define vyre_atomic_load_u64(p, order, scope) __atomic_load_n((const vyre_u64 *)(p), order)
+#define vyre_atomic_store_u32(p, v, order, scope) __atomic_store_n((vyre_u32 *)(p), (v), order)
+#define vyre_atomic_store_u64(p, v, order, scope) __atomic_store_n((vyre_u64 *)(p), (v), order)
+#define vyre_atomic_add_u32(p, v, order, scope) __atomic_fetch_add((vyre_u32 *)(p), (v), order)
+#define vyre_atomic_add_u64(p, v, order, scope) __atomic_fetch_add((vyre_u64 *)(p), (v), order)
+#define vyre_atomic_and_u32(p, v, order, scope) __atomic_fetch_and((vyre_u32 *)(p), (v), order)
+#define vyre_atomic_and_u64(p, v, order, scope) __atomic_fetch_and((vyre_u64 *)(p), (v), order)
+#define vyre_atomic_or_u32(p, v, order, scope) __atomic_fetch_or((vyre_u32 *)(p), (v), order)
+#define vyre_atomic_or_u64(p, v, order, scope) __atomic_fetch_or((vyre_u64 *)(p), (v), order)
+#define vyre_atomic_xor_u32(p, v, order, scope) __atomic_fetch_xor((vyre_u32 *)(p), (v), order)
+#define vyre_atomic_xor_u64(p, v, order, scope) __atomic_fetch_xor((vyre_u64 *)(p), (v), order)
+#define vyre_atomic_exchange_u32(p, v, order, scope)                                               \
+  __atomic_exchange_n((vyre_u32 *)(p), (v), order)
+#define vyre_atomic_exchange_u64(p, v, order, scope)                                               \
+  __atomic_exchange_n((vyre_u64 *)(p), (v), order)
+#define vyre_atomic_min_u32(p, v, order, scope) vyre__atomic_min_u32((vyre_u32 *)(p), (v))
+#define vyre_atomic_max_u32(p, v, order, scope) vyre__atomic_max_u32((vyre_u32 *)(p), (v))
+#define vyre_atomic_min_u64(p, v, order, scope) vyre__atomic_min_u64((vyre_u64 *)(p), (v))
+#define vyre_atomic_max_u64(p, v, order, scope) vyre__atomic_max_u64((vyre_u64 *)(p), (v))
+#define vyre_atomic_min_i32(p, v, order, scope) vyre__atomic_min_i32((vyre_i32 *)(p), (v))
+#define vyre_atomic_max_i32(p, v, order, scope) vyre__atomic_max_i32((vyre_i32 *)(p), (v))
+#define vyre_atomic_min_i64(p, v, order, scope) vyre__atomic_min_i64((vyre_i64 *)(p), (v))
+#define vyre_atomic_max_i64(p, v, order, scope) vyre__atomic_max_i64((vyre_i64 *)(p), (v))
+
+/*
+ * Compare and exchange: if *p equals `expected` it becomes `desired`.  Returns the old value, so
+ * success is `old == expected`.  On failure the order is relaxed or acquire, as `order` implies.
+ */
+#define vyre_atomic_cas_u32(p, expected, desired, order, scope)                                    \
+  vyre__atomic_cas_u32((vyre_u32 *)(p), (expected), (desired))
+#define vyre_atomic_cas_u64(p, expected, desired, order, scope)                                    \
+  vyre__atomic_cas_u64((vyre_u64 *)(p), (expected), (desired))
+
+#define VYRE_FENCE(order, scope) __atomic_thread_fence(order)
+#define vyre_fence(order, scope) VYRE_FENCE(order, scope)
+
+/* Operations that C has no builtin for, by compare-exchange, sequentially consistent. */
+#define VYRE__ATOMIC_PICK(name, type, keep)                                                        \
+  static inline __attribute__((unused)) type vyre__atomic_##name(type *p, type v)                  \
+  {                                                                                                \
+    type old = __atomic_load_n(p, __ATOMIC_RELAXED);                                               \
+    while (!(old keep v) &&                                                                        \
+           !__atomic_compare_exchange_n(p, &old, v, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {      \
+    }                                                                                              \
+    return old;                                                                                    \
+  }
+VYRE__ATOMIC_PICK(min_u32, vyre_u32, <=)
+VYRE__ATOMIC_PICK(max_u32, vyre_u32, >=)
+VYRE__ATOMIC_PICK(min_u64, vyre_u64, <=)
+VYRE__ATOMIC_PICK(max_u64, vyre_u64, >=)
+VYRE__ATOMIC_PICK(min_i32, vyre_i32, <=)
+VYRE__ATOMIC_PICK(max_i32, vyre_i32, >=)
+VYRE__ATOMIC_PICK(min_i64, vyre_i64, <=)
+VYRE__ATOMIC_PICK(max_i64, vyre_i64, >=)
+#undef VYRE__ATOMIC_PICK
+
+static inline __attribute__((unused)) vyre_u32 vyre__atomic_cas_u32(vyre_u32 *p, vyre_u32 expected,
+                                                                    vyre_u32 desired)
+{
+  __atomic_compare_exchange_n(p, &expected, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return expected;
+}
+
+static inline __attribute__((unused)) vyre_u64 vyre__atomic_cas_u64(vyre_u64 *p, vyre_u64 expected,
+                                                                    vyre_u64 desired)
+{
+  __atomic_compare_exchange_n(p, &expected, desired, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  return expected;
+}
+
+/* One step of a spin loop; after the n-th miss in a row, a longer rest. */
+#if defined(__x86_64__) || defined(__i386__)
+#define vyre_pause() __builtin_ia32_pause()
+#elif defined(__aarch64__)
+#define vyre_pause() __asm__ __volatile__("yield")
+#else
+#define vyre_pause() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#endif
+#define vyre_backoff(c, misses) ((c)->runtime->backoff(misses))
+
+/* Nanoseconds of a clock that never goes back; its start is arbitrary. */
+#define vyre_clock_ns(c) ((c)->runtime->clock_ns())
+
+/*
+ * Wakes host threads that sleep on `word` (coherent memory), on a device with VYRE_CAP_NOTIFY_HOST;
+ * elsewhere it does nothing and VYRE_CAN_NOTIFY is 0.
+ */
+#define VYRE_CAN_NOTIFY 1
+#define vyre_notify_host(c, word) ((c)->runtime->notify_host((vyre_u32 *)(word)))
+
+/* Shifts whose distance is masked to the width of the value. */
+#define vyre_shl_u32(v, n) ((vyre_u32)(v) << ((n)&31u))
+#define vyre_shr_u32(v, n) ((vyre_u32)(v) >> ((n)&31u))
+#define vyre_shl_u64(v, n) ((vyre_u64)(v) << ((n)&63u))
+#define vyre_shr_u64(v, n) ((vyre_u64)(v) >> ((n)&63u))
+
+/* Bits: set ones, leading and trailing zeros (the width for 0). */
+#define vyre_popcount_u32(v) ((vyre_u32)__builtin_popcount(v))
+#define vyre_popcount_u64(v) ((vyre_u32)__builtin_popcountll(v))
+#define vyre_clz_u32(v) ((v) ? (vyre_u32)__builtin_clz(v) : 32u)
+#define vyre_ctz_u32(v) ((v) ? (vyre_u32)__builtin_ctz(v) : 32u)
+#define vyre_clz_u64(v) ((v) ? (vyre_u32)__builtin_clzll(v) : 64u)
+#define vyre_ctz_u64(v) ((v) ? (vyre_u32)__builtin_ctzll(v) : 64u)
+
+/* Correctly rounded: bit-equal on every device. */
+#define vyre_sqrt_f32(x) __builtin_sqrtf(x)
+#define vyre_sqrt_f64(x) __builtin_sqrt(x)
+#define vyre_fma_f32(a, b, d) __builtin_fmaf((a), (b), (d))
+#define vyre_fma_f64(a, b, d) __builtin_fma((a), (b), (d))
+
+/*
+ * Byte shuffle for table filters: byte i of the result is table byte (bytes[i] & 15), for the four
+ * bytes packed in a u32.  `table` points to 16 bytes.
+ */
+#define vyre_lookup16(table, bytes) vyre__lookup16((table), (bytes))
+static inline __attribute__((unused)) vyre_u32 vyre__lookup16(const vyre_u8 *table, vyre_u32 bytes)
+{
+  return (vyre_u32)table[bytes & 15u] | (vyre_u32)table[(bytes >> 8) & 15u] << 8 |
+         (vyre_u32)table[(bytes >> 16) & 15u] << 16 | (vyre_u32)table[(bytes >> 24) & 15u] << 24;
+}
+
+/*
+ * Subgroups: items that step together.  The size is a property of the launch, never a constant.
+ * ballot: one bit per lane as u64.  shuffle: the value of another lane.  A plain C compiler has
+ * subgroups of one item.
+ */
+#define vyre_subgroup_size(c) ((void)(c), 1u)
+#define vyre_subgroup_lane(c) ((void)(c), 0u)
+#define vyre_subgroup_ballot(c, predicate) ((void)(c), (vyre_u64)((predicate) ? 1u : 0u))
+#define vyre_subgroup_shuffle_u32(c, value, lane) ((void)(c), (void)(lane), (vyre_u32)(value))
+#define vyre_subgroup_add_u32(c, value) ((void)(c), (vyre_u32)(value))
+
+/* ---- Entries: written by the core behind the user's text, never by an author ----
+ *
+ * VYRE_SEGMENT and VYRE_HANDLER begin the author's functions.  The core then writes, for each
+ * segment, with one VYRE_PARAM_… and one VYRE_ARG_… a binding, in order:
+ *
+ *     VYRE_ENTRY(hop, (VYRE_PARAM_CONST(0, edges), VYRE_PARAM_INOUT(1, seen)),
+ *                (VYRE_ARG(0, edges), VYRE_ARG(1, seen)))
+ *
+ * The PARAM words declare the kernel's parameters (CONST: no segment of the program writes it; IN:
+ * this segment only reads it), the ARG words pass them on.  A plain C compiler makes one exported
+ * table a segment: `const vyre_native_entry vyre_entry_hop`.
+ */
+#define VYRE_SEGMENT(name) static inline __attribute__((always_inline)) void vyre_segment_##name
+#define VYRE_HANDLER(name) static inline vyre_u32 vyre_handler_##name
+
+#define VYRE_NATIVE_ABI 1u
+#define VYRE_NATIVE_HAS_BARRIER 1u /* flags: items must run as fibers */
+
+#ifndef VYRE_HAS_BARRIER
+#define VYRE_HAS_BARRIER 0
+#endif
+
+typedef struct vyre_native_entry {
+  vyre_u32 abi;   /* VYRE_NATIVE_ABI */
+  vyre_u32 flags; /* VYRE_NATIVE_… */
+  /*
+   * Runs `count` whole groups from linear group number `first` (x fastest), items in order.  `c`
+   * holds everything but the ids.  Only for entries without barriers.
+   */
+  void (*run_groups)(const vyre_ctx *c, void *const *bindings, vyre_u64 first, vyre_u64 count);
+  /* Runs the one item that `c` names. */
+  void (*run_item)(vyre_ctx *c, void *const *bindings);
+} vyre_native_entry;
+
+#define VYRE_UNPACK(...) __VA_ARGS__
+#define VYRE_PARAM_CONST(i, name) i
+#define VYRE_PARAM_IN(i, name) i
+#define VYRE_PARAM_OUT(i, name) i
+#define VYRE_PARAM_INOUT(i, name) i
+#define VYRE_PARAM_LOCAL(i, name) i
+#define VYRE_ARG(i, name) vyre__bindings[i]
+
+#define VYRE_ENTRY(name, params, args)                                                             \
+  static void vyre__item_##name(vyre_ctx *vyre__c, void *const *vyre__bindings)                    \
+  {                                                                                                \
+    vyre_segment_##name(vyre__c, VYRE_UNPACK args);                                                \
+  }                                                                                                \
+  static void vyre__groups_##name(const vyre_ctx *vyre__launch, void *const *vyre__bindings,       \
+                                  vyre_u64 vyre__first, vyre_u64 vyre__count)                      \
+  {                                                                                                \
+    vyre_ctx vyre__item = *vyre__launch;                                                           \
+    vyre_ctx *vyre__c = &vyre__item;                                                               \
+    const vyre_u32 vyre__nx = vyre__item.local_size[0], vyre__ny = vyre__item.local_size[1];       \
+    const vyre_u32 vyre__nz = vyre__item.local_size[2];                                            \
+    for (vyre_u64 vyre__g = vyre__first; vyre__g < vyre__first + vyre__count; ++vyre__g) {         \
+      vyre__c->group_id[0] = (vyre_u32)(vyre__g % vyre__c->groups[0]);                             \
+      vyre__c->group_id[1] = (vyre_u32)(vyre__g / vyre__c->groups[0] % vyre__c->groups[1]);        \
+      vyre__c->group_id[2] = (vyre_u32)(vyre__g / vyre__c->groups[0] / vyre__c->groups[1]);        \
+      for (vyre_u32 vyre__z = 0; vyre__z < vyre__nz; ++vyre__z)                                    \
+        for (vyre_u32 vyre__y = 0; vyre__y < vyre__ny; ++vyre__y)                                  \
+          for (vyre_u32 vyre__x = 0; vyre__x < vyre__nx; ++vyre__x) {                              \
+            vyre__c->local_id[0] = vyre__x;                                                        \
+            vyre__c->local_id[1] = vyre__y;                                                        \
+            vyre__c->local_id[2] = vyre__z;                                                        \
+            vyre_segment_##name(vyre__c, VYRE_UNPACK args);                                        \
+          }                                                                                        \
+    }                                                                                              \
+  }                                                                                                \
+  extern const vyre_native_entry vyre_entry_##name;                                                \
+  __attribute__((visibility("default"))) const vyre_native_entry vyre_entry_##name = {             \
+      VYRE_NATIVE_ABI, VYRE_HAS_BARRIER ? VYRE_NATIVE_HAS_BARRIER : 0u, vyre__groups_##name,       \
+      vyre__item_##name}
+
+#endif /* VYRE_PRELUDE */
+
+/* ================================================================================================
+ * Part 2: words that are built on part 1 and are the same everywhere
+ * ================================================================================================
+ */
+
+/*
+ * Handlers of the engine.  A handler is a function over one work item of the ring:
+ *
+ *     VYRE_HANDLER(scan)(vyre_ctx *c, VYRE_IN(vyre_u8) data, vyre_u32 size,
+ *                        VYRE_IN(vyre_u8) constants, vyre_u64 constants_size, vyre_job *job)
+ *
+ * data: the item's bytes, inside the engine's input (the core has checked that).  constants: those
+ * of the item's rule set, aligned to 16 bytes.  It returns the item's 32-bit result; a handler that
+ * emits records returns vyre_emitted(job).
+ */
+typedef struct vyre_job_record {
+  vyre_u64 ticket;   /* of the item that emitted it */
+  vyre_u32 value[2]; /* the handler's */
+} vyre_job_record;
+
+typedef struct vyre_job {
+  vyre_u64 ticket;
+  vyre_u32 rule_set_id;
+  vyre_u32 correlation;
+  vyre_u32 wanted; /* records that the handler emitted */
+  vyre_u32 stored; /* of those, records that found room */
+  VYRE_GLOBAL vyre_job_record *records;
+  VYRE_GLOBAL vyre_u32 *cursor; /* records taken in this half of the bank */
+  vyre_u32 capacity;            /* records that fit in it */
+  vyre_u32 reserved;
+} vyre_job;
+
+/* Number of records that this job has emitted so far, stored or not. */
+#define vyre_emitted(job) ((job)->wanted)
+
+/*
+ * Appends a record to the job's output bank.  Without room it is counted and not stored, and the
+ * item completes with VYRE_ERROR_OVERFLOW.
+ */
+VYRE_FUNCTION void vyre_emit(vyre_ctx *c, vyre_job *job, vyre_u32 value0, vyre_u32 value1)
+{
+  vyre_u32 place = job->capacity;
+  (void)c;
+  job->wanted += 1u;
+  /* Relaxed: the cursor only hands out places; completion publishes the records.  The look before
+     the add keeps the cursor from wrapping: it passes capacity by one a job at most. */
+  if (vyre_atomic_load_u32(job->cursor, VYRE_RELAXED, VYRE_SCOPE_DEVICE) < job->capacity)
+    place = vyre_atomic_add_u32(job->cursor, 1u, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  if (place < job->capacity) {
+    job->records[place].ticket = job->ticket;
+    job->records[place].value[0] = value0;
+    job->records[place].value[1] = value1;
+    job->stored += 1u;
+  }
+}
+
+#endif /* VYRE_KERNEL_H */

@@ -1,0 +1,148 @@
+/*
+ * vyre_ring_layout.h - the work ring's memory, as host and device both see it.  Layout version 1.
+ *
+ * Compiled by C11 on the host and, behind a prelude of vyre_kernel.h, by device code.
+ * Little-endian, fixed width, no pointers: every reference is a byte offset from the start of the
+ * region.  Lines that different sides write are 128 bytes apart (a GPU's line, and two of a CPU's).
+ *
+ * Positions and tickets
+ *   A position counts items from the ring's first one; it is the item's ticket.  62 bits, modulo
+ *   2^62.  An item of position p lies in cell p mod capacity.  A *stamp* says which tenant of a
+ *   place an event belongs to; it is compared for equality, so positions may pass their top.
+ *     published[p]   is p + 1 once the item of position p can be read;
+ *     released[p]    is p + 1 once the item was copied out and the cell is free for p + capacity;
+ *     completion[p]  is p + 1 once the item is done.
+ *   At the start every stamp is that of the tenant one lap earlier.
+ *
+ * Writing sides
+ *   Each word has one writing side, named behind it: HOST, or CONS (the consuming side: host
+ * threads or the device).  Across a link only plain aligned loads and stores with acquire and
+ * release at system scope are used, never a read-modify-write.
+ */
+#ifndef VYRE_RING_LAYOUT_H
+#define VYRE_RING_LAYOUT_H
+
+#ifdef VYRE_KERNEL_H
+typedef vyre_u32 vyre_ring_u32;
+typedef vyre_u64 vyre_ring_u64;
+#else
+#include <stddef.h>
+#include <stdint.h>
+typedef uint32_t vyre_ring_u32;
+typedef uint64_t vyre_ring_u64;
+#endif
+
+#define VYRE_RING_MAGIC 0x52525956u /* "VYRR" */
+#define VYRE_RING_LAYOUT_VERSION 1u
+#define VYRE_RING_LINE 128u
+
+/* The head word: a position and two marks. */
+#define VYRE_RING_CLOSED (1ull << 63) /* no position is handed out any more */
+#define VYRE_RING_PHASE (1ull << 62)  /* the phase of the positions handed out now */
+#define VYRE_RING_POSITION_MASK ((1ull << 62) - 1)
+
+#define VYRE_RING_MAX_CAPACITY (1ull << 31)
+
+/* vyre_ring_header.flags */
+#define VYRE_RING_FLAG_COMPLETION (1u << 0) /* completion[] is kept: VYRE_COMPLETION_BY_TICKET */
+#define VYRE_RING_FLAG_WAITING_OFF (1u << 1)
+#define VYRE_RING_FLAG_DEVICE (1u << 2) /* the consumer is a device; results[] is there */
+
+/* vyre_ring_cell.flags */
+#define VYRE_RING_CELL_PHASE (1u << 0) /* the item was enqueued in phase 1 */
+
+/* One item and its publication stamp.  32 bytes; HOST writes all of it. */
+typedef struct vyre_ring_cell {
+  vyre_ring_u64 published; /* stored last, with release */
+  vyre_ring_u32 flags;
+  vyre_ring_u32 reserved;
+  vyre_ring_u32 item[4]; /* input_offset, input_len, rule_set_id, correlation */
+} vyre_ring_cell;
+
+/*
+ * The result of one item of a device consumer: two words of 8 bytes, each with its own stamp (the
+ * low 32 bits of ticket + 1), so that each is whole by itself.  CONS writes both, with relaxed
+ * stores behind a release fence; the host loads both with acquire and believes them only when both
+ * stamps are the item's.  Place: ticket mod completions.
+ */
+typedef struct vyre_ring_result {
+  vyre_ring_u64 value;  /* stamp << 32 | result */
+  vyre_ring_u64 status; /* stamp << 32 | status code */
+} vyre_ring_result;
+
+/* A futex word and the number of threads that sleep on it. */
+typedef struct vyre_ring_wake {
+  vyre_ring_u32 epoch;
+  vyre_ring_u32 waiters;
+  vyre_ring_u32 reserved[30];
+} vyre_ring_wake;
+
+typedef struct vyre_ring_header {
+  /* 0x000: written once, before anybody attaches */
+  vyre_ring_u32 magic;
+  vyre_ring_u32 version;
+  vyre_ring_u32 header_bytes;
+  vyre_ring_u32 capacity_log2;
+  vyre_ring_u32 completions_log2; /* places in completion[] and results[] */
+  vyre_ring_u32 flags;
+  vyre_ring_u64 generation;
+  vyre_ring_u64 region_bytes;
+  vyre_ring_u64 cells_offset;
+  vyre_ring_u64 released_offset;
+  vyre_ring_u64 completion_offset; /* u64 stamps, 0 without VYRE_RING_FLAG_COMPLETION */
+  vyre_ring_u64 results_offset;    /* vyre_ring_result, 0 without VYRE_RING_FLAG_DEVICE */
+  vyre_ring_u64 first_position;
+  vyre_ring_u32 pad0[12];
+  /* 0x080 HOST: next position to hand out, and the marks; producers compare and swap it */
+  vyre_ring_u64 head;
+  vyre_ring_u32 pad1[30];
+  /* 0x100 CONS: next position to claim; a device keeps its own and mirrors it here for statistics
+   */
+  vyre_ring_u64 tail;
+  vyre_ring_u32 pad2[30];
+  /* 0x180 HOST: 1 asks a device consumer to leave */
+  vyre_ring_u32 stop;
+  vyre_ring_u32 pad3[31];
+  /* 0x200 HOST: sleepers for "an item was published" */
+  vyre_ring_wake not_empty;
+  /* 0x280 HOST: sleepers for "a cell or a completion place was freed" */
+  vyre_ring_wake not_full;
+  /* 0x300 HOST counts waiters; a device that can notify advances the epoch */
+  vyre_ring_wake completed;
+  /* 0x380 CONS: a device consumer's own state */
+  vyre_ring_u32 state; /* VYRE_RING_STATE_… */
+  vyre_ring_u32 pad4[31];
+} vyre_ring_header;
+
+#define VYRE_RING_STATE_ABSENT 0u
+#define VYRE_RING_STATE_RUNNING 1u
+#define VYRE_RING_STATE_LEAVING 2u /* a hint: the proof is the end of its launch */
+
+#define VYRE_RING_HEADER_BYTES 0x400u
+
+/* Layout is frozen by the compiler. */
+#ifndef VYRE_KERNEL_H
+#ifdef __cplusplus
+#define VYRE__LAYOUT_ASSERT static_assert
+#else
+#define VYRE__LAYOUT_ASSERT _Static_assert
+#endif
+VYRE__LAYOUT_ASSERT(sizeof(vyre_ring_cell) == 32, "cell");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_cell, item) == 16, "cell.item");
+VYRE__LAYOUT_ASSERT(sizeof(vyre_ring_result) == 16, "result");
+VYRE__LAYOUT_ASSERT(sizeof(vyre_ring_wake) == 128, "wake");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, generation) == 0x018, "generation");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, cells_offset) == 0x028, "cells_offset");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, first_position) == 0x048, "first_position");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, head) == 0x080, "head");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, tail) == 0x100, "tail");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, stop) == 0x180, "stop");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, not_empty) == 0x200, "not_empty");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, not_full) == 0x280, "not_full");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, completed) == 0x300, "completed");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, state) == 0x380, "state");
+VYRE__LAYOUT_ASSERT(sizeof(vyre_ring_header) == VYRE_RING_HEADER_BYTES, "header");
+#undef VYRE__LAYOUT_ASSERT
+#endif
+
+#endif /* VYRE_RING_LAYOUT_H */

@@ -1,0 +1,73 @@
+/*
+ * vyre_types.h - the words that applications and plugins share: access, device classes,
+ * capabilities, times.  Comes with `vyre.h` and with `vyre_backend.h`; include one of those.
+ */
+#ifndef VYRE_TYPES_H
+#define VYRE_TYPES_H
+
+#include "vyre_status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* No time limit, wherever a timeout in nanoseconds is taken. */
+#define VYRE_NO_TIMEOUT UINT64_MAX
+
+/* What a program or a segment does with a buffer. */
+typedef uint32_t vyre_access;
+#define VYRE_READ_ONLY 0u
+#define VYRE_READ_WRITE 1u
+#define VYRE_WRITE_ONLY 2u
+#define VYRE_WORKGROUP 3u
+
+/* What kind of processor a device is. */
+typedef uint32_t vyre_device_class;
+#define VYRE_DEVICE_CPU 1u
+#define VYRE_DEVICE_GPU 2u
+#define VYRE_DEVICE_INTEGRATED_GPU 3u
+#define VYRE_DEVICE_OTHER 4u
+
+/*
+ * Capability bits: promises about the opened device.  A bit that is not set means "no".
+ *   CAP-001  A set bit is kept by every opened device with that info.
+ *   CAP-002  The bits of device_info do not change between two calls or two opens.
+ */
+#define VYRE_CAP_BUFFERS (1ull << 0)       /* tier 2: resident buffers */
+#define VYRE_CAP_IMPORT_EXPORT (1ull << 1) /* buffer_import and buffer_export */
+#define VYRE_CAP_COHERENT (1ull << 2)      /* tier 4: host-coherent memory */
+#define VYRE_CAP_PERSISTENT (1ull << 3)    /* tier 4: persistent launches beside ordinary ones */
+#define VYRE_CAP_NOTIFY_HOST (1ull << 4)   /* vyre_notify_host() wakes host threads */
+#define VYRE_CAP_COMPILER (1ull << 5)      /* takes `vyre-c` and has a compiler at hand now */
+#define VYRE_CAP_SUBGROUPS (1ull << 6)     /* subgroup words work; subgroup_size is set */
+
+/* Forward progress of the groups of one launch. */
+typedef uint32_t vyre_progress;
+#define VYRE_PROGRESS_NONE 0u       /* nothing is promised */
+#define VYRE_PROGRESS_OCCUPANCY 1u  /* a group that has started keeps making progress */
+#define VYRE_PROGRESS_CONCURRENT 2u /* every group starts and makes progress at last */
+
+/* Operations that are valid at system scope in coherent memory (`coherent_atomics`). */
+#define VYRE_COHERENT_LOAD_STORE_32 (1u << 0)
+#define VYRE_COHERENT_LOAD_STORE_64 (1u << 1)
+#define VYRE_COHERENT_RMW_32 (1u << 2) /* the core never needs the two RMW bits */
+#define VYRE_COHERENT_RMW_64 (1u << 3)
+
+#define VYRE_DEVICE_NAME_SIZE 128
+#define VYRE_DEVICE_ID_SIZE 64
+#define VYRE_DEVICE_REASON_SIZE 256
+
+/* A time in nanoseconds that the device or plugin does not measure. */
+#define VYRE_TIME_ABSENT UINT64_MAX
+
+/* How the plugin was built: a host without this runtime must not open it. */
+typedef uint32_t vyre_sanitizer;
+#define VYRE_SANITIZER_NONE 0u
+#define VYRE_SANITIZER_ADDRESS 1u
+#define VYRE_SANITIZER_THREAD 2u
+#define VYRE_SANITIZER_MEMORY 3u
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* VYRE_TYPES_H */
