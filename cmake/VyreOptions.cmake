@@ -1,0 +1,37 @@
+# VyreOptions - what a user of the build may choose, and the packages that the choices need.
+
+set(VYRE_SANITIZE "" CACHE STRING "Build with sanitizers: empty, asan (with UBSan and LSan) or tsan")
+set_property(CACHE VYRE_SANITIZE PROPERTY STRINGS "" asan tsan)
+if(NOT VYRE_SANITIZE MATCHES "^(|asan|tsan)$")
+  message(FATAL_ERROR "VYRE_SANITIZE is '${VYRE_SANITIZE}'. Use asan, tsan, or leave it empty.")
+endif()
+
+option(VYRE_HOOKS "Compile the test hooks into libvyre itself" OFF)
+option(VYRE_WERROR "Treat warnings as errors" "${PROJECT_IS_TOP_LEVEL}")
+
+find_package(Threads REQUIRED)
+find_package(PkgConfig)
+
+# vyre__optional_part(OPTION MODULE TARGET HELP CURE) - an option that is on by default if the
+# pkg-config module is there, and an error with its cure if somebody asks for it in vain.
+macro(vyre__optional_part option module target help cure)
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(${target} QUIET IMPORTED_TARGET GLOBAL ${module})
+  endif()
+  if(NOT DEFINED ${option})
+    if(${target}_FOUND AND PROJECT_IS_TOP_LEVEL)
+      set(${option} ON CACHE BOOL "${help}")
+    else()
+      # Not cached: the part comes by itself once the package is installed.
+      set(${option} OFF)
+      message(STATUS "${option} is off: ${cure}")
+    endif()
+  elseif(${option} AND NOT ${target}_FOUND)
+    message(FATAL_ERROR "${option} is on, but pkg-config does not find ${module}. ${cure}")
+  endif()
+endmacro()
+
+vyre__optional_part(VYRE_BUILD_TESTS cmocka VYRE_CMOCKA "Build the tests"
+  "Install cmocka (Debian: apt-get install pkg-config libcmocka-dev) to build the tests.")
+vyre__optional_part(VYRE_BUILD_TOOLS jansson VYRE_JANSSON "Build the command vyre"
+  "Install jansson (Debian: apt-get install pkg-config libjansson-dev) to build the tools.")
