@@ -25,7 +25,7 @@ if(VYRE_SANITIZE)
   add_link_options(${vyre_${VYRE_SANITIZE}_flags})
 endif()
 
-# For every run of a test, with ctest or by hand through a preset.
+# For every test that ctest runs.
 set(VYRE_TEST_ENVIRONMENT
   "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:allocator_may_return_null=1"
   "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"

@@ -16,5 +16,13 @@ install(FILES
   "${VYRE_GENERATED_DIR}/VyreConfig.cmake" "${VYRE_GENERATED_DIR}/VyreConfigVersion.cmake"
   DESTINATION "${package_dir}")
 
+# Relative to the prefix, so that `pkg-config --define-prefix` can move it.
+foreach(dir includedir libdir)
+  string(TOUPPER "CMAKE_INSTALL_${dir}" variable)
+  set(pc_${dir} "${${variable}}")
+  if(NOT IS_ABSOLUTE "${pc_${dir}}")
+    string(PREPEND pc_${dir} "\${prefix}/")
+  endif()
+endforeach()
 configure_file(cmake/vyre.pc.in "${VYRE_GENERATED_DIR}/vyre.pc" @ONLY)
 install(FILES "${VYRE_GENERATED_DIR}/vyre.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

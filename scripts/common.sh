@@ -59,7 +59,7 @@ as_root() {
 have_package() {
   local state
   state=$(dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null) || return 1
-  [[ $state == *installed* && $state != *not-installed* ]]
+  [[ $state == installed* ]]
 }
 
 # need_packages NAME...: installs what is missing and says so.  Without network once all is there.
@@ -91,20 +91,16 @@ git_here() {
   git -c safe.directory="$root" -C "$root" "$@"
 }
 
-# configure PRESET [ARG...] and build PRESET [TARGET...].
+# configure PRESET [ARG...]: quiet, unless there is something to say.
 configure() {
   local preset=$1
   shift
-  (cd "$root" && cmake --preset "$preset" "$@" >"${TMPDIR:-/tmp}/vyre-configure.$$" 2>&1) || {
-    cat "${TMPDIR:-/tmp}/vyre-configure.$$"
-    rm -f "${TMPDIR:-/tmp}/vyre-configure.$$"
-    return 1
-  }
-  rm -f "${TMPDIR:-/tmp}/vyre-configure.$$"
+  (cd "$root" && cmake --preset "$preset" --log-level=WARNING "$@" >/dev/null)
 }
 
+# build PRESET [TARGET...]: shows warnings and errors only.
 build() {
   local preset=$1
   shift
-  (cd "$root" && cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"})
+  (cd "$root" && cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"} -- --quiet)
 }

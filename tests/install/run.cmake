@@ -1,0 +1,40 @@
+# run - installs BUILD under WORK, builds CONSUMER against it in both ways, and runs what came out.
+
+function(run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT
+    RESULT_VARIABLE result OUTPUT_VARIABLE output OUTPUT_STRIP_TRAILING_WHITESPACE)
+  message(STATUS "${output}")
+  if(NOT result EQUAL 0)
+    message(FATAL_ERROR "failed with ${result}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+# An old tree must not help: a file that is no longer installed would still be found.
+file(REMOVE_RECURSE "${WORK}")
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/prefix")
+
+run("${CMAKE_COMMAND}" -S "${CONSUMER}" -B "${WORK}/build" -G "${GENERATOR}"
+  "-DCMAKE_C_COMPILER=${COMPILER}" "-DCMAKE_C_FLAGS=${FLAGS}"
+  "-DCMAKE_PREFIX_PATH=${WORK}/prefix" "-DVYRE_WANTED=${VERSION}")
+run("${CMAKE_COMMAND}" --build "${WORK}/build")
+foreach(program application application_static)
+  run("${WORK}/build/${program}")
+  if(NOT output MATCHES "^vyre ${VERSION}")
+    message(FATAL_ERROR "${program} says '${output}', not version ${VERSION}.")
+  endif()
+endforeach()
+
+# The file vyre.pc names the configured prefix: pkg-config moves it to where it lies.
+find_program(pkg_config pkg-config REQUIRED)
+set(ENV{PKG_CONFIG_PATH} "${WORK}/prefix/${LIBDIR}/pkgconfig")
+run("${pkg_config}" --define-prefix --cflags --libs vyre)
+separate_arguments(pc UNIX_COMMAND "${output}")
+separate_arguments(flags UNIX_COMMAND "${FLAGS}")
+run("${COMPILER}" -std=c11 ${flags} "${CONSUMER}/application.c" -o "${WORK}/application_pc" ${pc}
+  "-Wl,-rpath,${WORK}/prefix/${LIBDIR}")
+run("${WORK}/application_pc")
+
+if(EXISTS "${WORK}/prefix/${BINDIR}/vyre")
+  run("${WORK}/prefix/${BINDIR}/vyre" --version)
+endif()
