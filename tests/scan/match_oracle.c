@@ -1,7 +1,7 @@
 /*
  * match_oracle.c - the plain matcher of the scan tests.
  */
-#include "match_oracle.h"
+#include "tests/scan/match_oracle.h"
 
 #include <string.h>
 

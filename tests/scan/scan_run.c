@@ -1,9 +1,9 @@
 /*
  * scan_run.c - shared parts of the scan tests; the handler is compiled in here as plain C.
  */
-#include "scan_run.h"
+#include "tests/scan/scan_run.h"
 
-#include "scan_kernel.c"
+#include "tools/scan/scan_kernel.c" /* NOLINT(bugprone-suspicious-include) */
 
 #include <setjmp.h>
 #include <stdarg.h>

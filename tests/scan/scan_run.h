@@ -5,9 +5,9 @@
 #ifndef VYRE_TESTS_SCAN_RUN_H
 #define VYRE_TESTS_SCAN_RUN_H
 
-#include "automaton.h"
-#include "match_oracle.h"
-#include "rules.h"
+#include "tests/scan/match_oracle.h"
+#include "tools/scan/automaton.h"
+#include "tools/scan/rules.h"
 
 /* A set whose rule i has index i.  Asserts that it can be made. */
 vyre__rules *scan_run_rules(const oracle_rule *rules, size_t count);

@@ -1,9 +1,9 @@
 /*
  * test_automaton.c - the automaton in all its forms and its handler, against the plain matcher.
  */
-#include "scan_run.h"
+#include "tests/scan/scan_run.h"
 
-#include "support.h"
+#include "tools/scan/support.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /*
  * test_rules.c - rules files: what they accept, what they refuse and with which words.
  */
-#include "rules.h"
-#include "support.h"
+#include "tools/scan/rules.h"
+#include "tools/scan/support.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,10 +3,10 @@
  *
  * Words are written as the host's own, so the host has to be little-endian.
  */
-#include "automaton.h"
+#include "tools/scan/automaton.h"
 
-#include "support.h"
-#include "trie.h"
+#include "tools/scan/support.h"
+#include "tools/scan/trie.h"
 
 #include <stdalign.h>
 #include <stddef.h>

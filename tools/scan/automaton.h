@@ -57,7 +57,7 @@
 #ifndef VYRE_SCAN_AUTOMATON_H
 #define VYRE_SCAN_AUTOMATON_H
 
-#include "rules.h"
+#include "tools/scan/rules.h"
 
 #define VYRE__AUTOMATON_MAGIC UINT32_C(0x4e435356)
 #define VYRE__AUTOMATON_VERSION 1u

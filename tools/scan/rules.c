@@ -4,9 +4,9 @@
  * Ids and patterns lie in one growing pool of bytes and are named by offsets, so that the pool may
  * move while it grows.
  */
-#include "rules.h"
+#include "tools/scan/rules.h"
 
-#include "support.h"
+#include "tools/scan/support.h"
 
 #include <errno.h>
 #include <fcntl.h>

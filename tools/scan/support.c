@@ -1,7 +1,7 @@
 /*
  * support.c - memory with a failure switch for tests, and the error record's writer.
  */
-#include "support.h"
+#include "tools/scan/support.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -81,6 +81,7 @@ vyre_status vyre__scan_error(vyre_error *err, vyre_status code, int64_t vendor, 
   err->vendor_code = vendor;
   (void)snprintf(err->where, sizeof err->where, "%s:%u", file, line);
   va_start(args, format);
+  /* NOLINTNEXTLINE(clang-analyzer-valist.Uninitialized): it is started right above */
   (void)vsnprintf(err->message, sizeof err->message, format, args);
   va_end(args);
   (void)snprintf(err->fix, sizeof err->fix, "%s", fix);

@@ -5,9 +5,9 @@
  * its prefix, so one pass over the ranges, breadth first, numbers the states without a single
  * allocation a state.
  */
-#include "trie.h"
+#include "tools/scan/trie.h"
 
-#include "support.h"
+#include "tools/scan/support.h"
 
 #include <stdlib.h>
 #include <string.h>

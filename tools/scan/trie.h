@@ -8,7 +8,7 @@
 #ifndef VYRE_SCAN_TRIE_H
 #define VYRE_SCAN_TRIE_H
 
-#include "rules.h"
+#include "tools/scan/rules.h"
 
 /* A pattern in classes. */
 typedef struct vyre__trie_key {
