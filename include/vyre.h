@@ -318,8 +318,7 @@ typedef struct vyre_code {
 #define VYRE_COUNT_FROM_INPUT UINT64_MAX /* element_count: as many as the caller's bytes hold */
 #define VYRE_MAX_BUFFERS 64u             /* most buffers of one program */
 
-#define VYRE_BUFFER_OUTPUT (1u << 0) /* is an output: allocated by vyre, zeroed for each dispatch  \
-                                      */
+#define VYRE_BUFFER_OUTPUT (1u << 0) /* an output: allocated by vyre, zeroed for each dispatch */
 #define VYRE_BUFFER_RANGE (1u << 1)  /* range_offset and range_size trim what the caller gets */
 
 /*
@@ -608,8 +607,7 @@ typedef struct vyre_work_item {
 
 typedef uint32_t vyre_waiting;
 #define VYRE_WAITING_ON 0u
-#define VYRE_WAITING_OFF 1u /* the _wait calls return UNSUPPORTED, the others are a little faster  \
-                             */
+#define VYRE_WAITING_OFF 1u /* the _wait calls return UNSUPPORTED, the others are faster */
 
 typedef uint32_t vyre_completion_mode;
 #define VYRE_COMPLETION_NONE 0u      /* a claim alone frees the place */

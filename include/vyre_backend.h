@@ -89,8 +89,7 @@ typedef struct vyre_host {
 } vyre_host;
 
 /* vyre_backend.flags */
-#define VYRE_BACKEND_MAY_UNLOAD (1ull << 0) /* dlclose() after the last device is closed is safe   \
-                                             */
+#define VYRE_BACKEND_MAY_UNLOAD (1ull << 0) /* dlclose() after the last device closed is safe */
 
 /* ------------------------------------------------------------------------------------------------
  * Devices
