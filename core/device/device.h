@@ -3,6 +3,10 @@
  *
  * Everything made on a device holds a reference to it and remembers the device's generation; a call
  * on an object of an older generation fails with DEVICE_LOST.
+ *
+ * How an object lives with vyre_device_recover(): it takes `device->generation` *before* the plugin
+ * makes its part, checks it with vyre__device_check() on every call, and frees its part with the
+ * handle that vyre__device_handle() gives for it.  recover() never frees under anybody's feet.
  */
 #ifndef VYRE_CORE_DEVICE_DEVICE_H
 #define VYRE_CORE_DEVICE_DEVICE_H
@@ -13,10 +17,19 @@
 #include "core/base/alloc.h"
 #include "core/base/error.h"
 
+/* A handle that was lost while objects of it existed; closed with the device. */
+typedef struct vyre__retired_handle {
+  struct vyre__retired_handle *next;
+  vyre_backend_device *handle;
+  uint64_t generation;
+} vyre__retired_handle;
+
 struct vyre_device {
   vyre_context *context; /* retained */
   const vyre_backend *backend;
-  vyre_backend_device *handle;
+  vyre_backend_device *handle; /* NULL after a recover() that could not open it again */
+  uint64_t handle_generation;  /* of the objects that belong to `handle` */
+  vyre__retired_handle *retired;
   vyre_allocator allocator; /* the context's */
   vyre_device_info info;
   uint32_t backend_index; /* the plugin's index of this device */
@@ -47,6 +60,22 @@ void vyre__device_release(vyre_device *device);
  * one; OK otherwise.  Cheap: no system call.
  */
 vyre_status vyre__device_check(const vyre_device *device, uint64_t generation, vyre_error *err);
+
+/*
+ * The plugin's handle that an object of this generation was made with; for freeing it.  Only in the
+ * process itself (vyre__context_is_ours()): a child calls no plugin.
+ */
+vyre_backend_device *vyre__device_handle(const vyre_device *device, uint64_t generation);
+
+/* The present generation, for an object that is about to be made. */
+uint64_t vyre__device_generation(const vyre_device *device);
+
+/*
+ * After a call of the plugin: gives the error of `said` (what the plugin filled) to the caller with
+ * a text in any case, latches a loss, returns the status.  OK passes.  `function` is for messages.
+ */
+vyre_status vyre__device_result(vyre_device *device, const char *function, vyre_status status,
+                                const vyre_error *said, vyre_error *err);
 
 /* Latches the loss if `status` is DEVICE_LOST; returns `status`. */
 vyre_status vyre__device_note(vyre_device *device, vyre_status status);

@@ -1,0 +1,209 @@
+/* open.c - vyre_device_open(): reads the request, tries devices in order, says what came of each.
+ */
+#include "core/device/open.h"
+
+#include "core/base/structs.h"
+#include "core/base/text.h"
+#include "core/device/context.h"
+#include "core/device/select.h"
+#include "core/loader/search.h"
+
+#include <string.h>
+
+#define REQUEST_SIZE_0_1 VYRE__SIZE_TO(vyre_device_request, selector)
+
+vyre_status vyre__backend_open(const vyre_backend *backend, uint32_t index,
+                               vyre_backend_device **out_handle, vyre_error *err)
+{
+  vyre_backend_device_options options = {.struct_size = (uint32_t)sizeof options};
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre_backend_device *handle = NULL;
+  vyre_status status = backend->device_open(index, &options, &handle, &said);
+  if (status)
+    return vyre__plugin_error(err, backend, "device_open", status, &said);
+  if (!handle)
+    return VYRE_FAIL(err, VYRE_ERROR_INTERNAL,
+                     "update the plugin, or report this to whoever made it",
+                     "%s: device_open succeeded and gave no device", backend->name);
+  *out_handle = handle;
+  return VYRE_OK;
+}
+
+/* ---- the request ---- */
+
+static vyre_status read_request(const vyre_context *context, const vyre_device_request *from,
+                                vyre_device_request *request, bool *out_from_environment,
+                                vyre_error *err)
+{
+  static const vyre_device_request defaults = VYRE_DEVICE_REQUEST_INIT;
+  const char *variable = NULL;
+  *request = defaults;
+  *out_from_environment = false;
+  if (from && !vyre__struct_read(request, sizeof *request, from, REQUEST_SIZE_0_1))
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "start from VYRE_DEVICE_REQUEST_INIT",
+                     "request.struct_size is %u, at least %u are needed", from->struct_size,
+                     REQUEST_SIZE_0_1);
+  if (request->policy > VYRE_POLICY_ALLOW_FALLBACK)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use one of VYRE_POLICY_…",
+                     "request.policy %u is unknown", request->policy);
+  if (request->selector)
+    return VYRE_OK;
+  if (!(context->flags & VYRE_CONTEXT_IGNORE_ENVIRONMENT))
+    variable = vyre__environment("VYRE_DEVICE");
+  *out_from_environment = variable && variable[0];
+  request->selector = *out_from_environment ? variable : "any";
+  return VYRE_OK;
+}
+
+/* ---- telling why ---- */
+
+/* Plugins that gave no device, one line each. */
+static void describe_candidates(const vyre_context *context, vyre__text *text)
+{
+  uint32_t i;
+  for (i = 0; i < context->candidates.count; i++) {
+    const vyre_candidate *row = &context->candidates.rows[i];
+    if (row->stage == VYRE_CANDIDATE_SHADOWED || !row->message[0])
+      continue;
+    if (text->size)
+      vyre__text_add(text, "\n", 1);
+    vyre__text_format(text, "%s: %s%s%s", row->path,
+                      row->stage == VYRE_CANDIDATE_LOADED ? "" : "not used, ",
+                      row->stage == VYRE_CANDIDATE_LOADED ? "" : row->message,
+                      row->stage == VYRE_CANDIDATE_LOADED ? row->message : "");
+  }
+}
+
+static char *describe(const vyre_context *context, const vyre__selection *selection,
+                      uint32_t chosen)
+{
+  vyre__text text;
+  vyre__text_init(&text, &context->allocator);
+  vyre__selection_describe(selection, chosen, &text);
+  describe_candidates(context, &text);
+  return vyre__text_take(&text, NULL);
+}
+
+static const char *cure(const vyre_context *context)
+{
+  if (!context->plugin_count)
+    return "no plugin is loaded: install vyre's plugins, or set VYRE_PLUGIN_PATH to their folder "
+           "(that of libvyre_cpu.so)";
+  if (!context->devices.count)
+    return "the loaded plugins see no device: the message says why; install the driver, or add "
+           "the cpu plugin to VYRE_PLUGIN_PATH";
+  return "name one of the devices in the message, or allow a fall back "
+         "(VYRE_POLICY_ALLOW_FALLBACK)";
+}
+
+/*
+ * No device at all: NOT_FOUND if none matched, else the code of the first that could not be opened.
+ */
+static vyre_status nothing_opened(const vyre_context *context, const vyre__selection *selection,
+                                  bool from_environment, const vyre_error *first, vyre_error *err)
+{
+  char *lines = describe(context, selection, VYRE__NO_DEVICE);
+  vyre_status status = VYRE_FAIL_VENDOR(
+      err, first->code ? first->code : VYRE_ERROR_NOT_FOUND, first->vendor_code,
+      first->code ? first->fix : cure(context), "no device %s %s'%s'%s%s",
+      first->code ? "could be opened for" : "matches", from_environment ? "VYRE_DEVICE=" : "",
+      selection->selector, lines && lines[0] ? ":\n" : "", lines ? lines : "");
+  vyre__deallocate(&context->allocator, lines);
+  return status;
+}
+
+/* ---- opening ---- */
+
+static vyre_status open_one(vyre_context *context, const vyre__listed_device *listed,
+                            vyre_device **out_device, vyre_error *err)
+{
+  vyre_status status;
+  vyre_device *device = vyre__allocate_zeroed(&context->allocator, 1, sizeof *device);
+  if (!device)
+    return VYRE_FAIL_MEMORY(err, "a device");
+  status = vyre__backend_open(listed->backend, listed->backend_index, &device->handle, err);
+  if (status) {
+    vyre__deallocate(&context->allocator, device);
+    return status;
+  }
+  device->context = context;
+  device->backend = listed->backend;
+  device->allocator = context->allocator;
+  device->info = listed->info;
+  device->backend_index = listed->backend_index;
+  device->references = 1;
+  vyre__context_retain(context);
+  *out_device = device;
+  return VYRE_OK;
+}
+
+/*
+ * Tries the devices in order: the first alone with REQUIRE, all with the others.  `first` gets the
+ * first failure.
+ */
+static vyre_device *open_in_order(vyre_context *context, vyre__selection *selection,
+                                  uint32_t *out_place, vyre_error *first)
+{
+  vyre_device *device = NULL;
+  uint32_t place;
+  for (place = 0; place < selection->order_count; place++) {
+    uint32_t index = selection->order[place];
+    vyre_error failure = VYRE_ERROR_INIT;
+    if (!open_one(context, &context->devices.rows[index], &device, &failure)) {
+      *out_place = place;
+      return device;
+    }
+    vyre__context_log(context, VYRE_LOG_WARNING, "device %s could not be opened: %s",
+                      context->devices.rows[index].info.selector, failure.message);
+    vyre__selection_failed(selection, index, failure.message);
+    if (!first->code)
+      *first = failure;
+    if (selection->policy == VYRE_POLICY_REQUIRE)
+      break;
+  }
+  return NULL;
+}
+
+vyre_status vyre_device_open(vyre_context *context, const vyre_device_request *request,
+                             vyre_device **out_device, vyre_error *err)
+{
+  vyre_error first = VYRE_ERROR_INIT;
+  bool from_environment = false;
+  vyre_device_request given;
+  vyre__selection selection;
+  vyre_device *device = NULL;
+  uint32_t place = 0;
+  vyre_status status = vyre__context_check(context, err);
+  if (status)
+    return status;
+  if (!out_device)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a place for the device",
+                     "out_device is NULL");
+  status = read_request(context, request, &given, &from_environment, err);
+  if (!status)
+    status = vyre__selection_init(&selection, &context->devices, given.selector, given.policy, err);
+  if (status) {
+    if (from_environment)
+      vyre__error_prefix(err, "VYRE_DEVICE='%.200s': ", given.selector);
+    return status;
+  }
+  device = open_in_order(context, &selection, &place, &first);
+  if (!device) {
+    status = nothing_opened(context, &selection, from_environment, &first, err);
+    goto done;
+  }
+  device->fell_back = place > 0 || selection.asked_count == 0;
+  device->choice = describe(context, &selection, selection.order[place]);
+  if (!device->choice) {
+    vyre__device_release(device);
+    status = VYRE_FAIL_MEMORY(err, "the text of the choice");
+    goto done;
+  }
+  if (device->fell_back)
+    vyre__context_log(context, VYRE_LOG_WARNING, "fell back to device %s for '%s'",
+                      device->info.selector, given.selector);
+  *out_device = device;
+done:
+  vyre__selection_free(&selection);
+  return status;
+}
