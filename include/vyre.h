@@ -672,12 +672,15 @@ VYRE_API vyre_status vyre_ring_claim_wait(vyre_ring *ring, uint64_t timeout_ns,
 VYRE_API void vyre_ring_mark_done(vyre_ring *ring, uint64_t ticket);
 /* Never true early, never true then false.  False with VYRE_COMPLETION_NONE. */
 VYRE_API bool vyre_ring_is_done(const vyre_ring *ring, uint64_t ticket);
-/* OK once done; TIMEOUT; UNSUPPORTED with VYRE_COMPLETION_NONE. */
+/*
+ * OK once done; TIMEOUT; CLOSED if the ring was closed before the ticket was issued; UNSUPPORTED
+ * with VYRE_COMPLETION_NONE.
+ */
 VYRE_API vyre_status vyre_ring_wait(vyre_ring *ring, uint64_t ticket, uint64_t timeout_ns);
 
 /* Accepted and not yet claimed; an estimate, at most the capacity. */
 VYRE_API uint64_t vyre_ring_in_flight(const vyre_ring *ring);
-/* Positions: the next to hand out, the next to claim.  tail <= head in any order of reading. */
+/* Positions: the next to hand out, the next to claim.  A tail is never above a head read after it. */
 VYRE_API uint64_t vyre_ring_head(const vyre_ring *ring);
 VYRE_API uint64_t vyre_ring_tail(const vyre_ring *ring);
 VYRE_API uint32_t vyre_ring_capacity(const vyre_ring *ring);
