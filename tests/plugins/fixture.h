@@ -1,0 +1,91 @@
+/*
+ * fixture.h - how a test steers and watches the fixture plugin.
+ *
+ *     fixture plugin = fixture_attach(VYRE_TEST_PLUGIN_DIR "/libvyre_fixture.so");
+ *     plugin.set("lose_at", 1);
+ *     assert_int_equal(plugin.get("buffers_live"), 0);
+ *     fixture_detach(&plugin);
+ *
+ * The values live as long as the plugin is in the process; attaching keeps it there.
+ *
+ * set() takes, with their defaults where no fault changes them:
+ *     devices         number of devices                                           5
+ *     devices_error   status of device_count                                      0
+ *     open_error      status of device_open                                       0
+ *     open_error_at   only for this device index; -1: for all                    -1
+ *     alloc_error     status of buffer_alloc                                      0
+ *     copy_error      status of upload, download, fill and copy                   0
+ *     load_error      status of module_load                                       0
+ *     dispatch_error  status of dispatch                                          0
+ *     wait_error      status of pending_wait once the launch has ended            0
+ *     read_error      status of pending_read                                      0
+ *     lose_at         the n-th dispatch from now loses its device; 0: none        0
+ *     hold            launches do not end while this is not 0                     0
+ *     silent          errors come without a text                                  0
+ *     reset           all of the above and the counters below as at the start
+ *
+ * get() also knows
+ *     queries, opens, dispatches, waits, reads, loads, allocs, uploads, downloads    so far
+ *     devices_live, modules_live, buffers_live, pendings_live, bytes_live            now
+ *
+ * The devices:
+ *     0 discrete GPU "0000:c1:00.0" with a UUID   1 discrete GPU "0000:c2:00.0"
+ *     2 integrated GPU "0001:00:02.0"             3 CPU "host"
+ *     4 other "npu", without buffers
+ *
+ * Kernels come in the format "fixture": the module is a text with one entry a line, `ENTRY` or
+ * `ENTRY=KERNEL`, where KERNEL (default: the entry's name) is one of
+ *     nothing
+ *     copy       the last binding that may be written gets the bytes of the first binding
+ *     add        u32: binding 2 = binding 0 + binding 1
+ *     increment  u32: every element of every binding that may be written, plus one
+ *     push       the last binding that may be written gets the push constants
+ *     facts      u32: the last binding that may be written gets FIXTURE_FACTS of the launch, then
+ *                FIXTURE_BINDING_FACTS of each binding
+ *     fail       the launch ends with DISPATCH_FAILED
+ * All clamp to the sizes of the bindings.
+ */
+#ifndef VYRE_TESTS_PLUGINS_FIXTURE_H
+#define VYRE_TESTS_PLUGINS_FIXTURE_H
+
+#include <dlfcn.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FIXTURE_DEVICES 5
+#define FIXTURE_FACTS 8         /* groups[3], workgroup[3], push_size, binding_count */
+#define FIXTURE_BINDING_FACTS 5 /* id, access, kind, size, element_count */
+
+typedef void (*fixture_set_fn)(const char *name, int64_t value);
+typedef int64_t (*fixture_get_fn)(const char *name);
+
+typedef struct fixture {
+  void *library;
+  fixture_set_fn set;
+  fixture_get_fn get;
+} fixture;
+
+/* All NULL if the plugin cannot be opened. */
+static inline fixture fixture_attach(const char *path)
+{
+  fixture plugin = {NULL, NULL, NULL};
+  void *symbol = NULL;
+  plugin.library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!plugin.library)
+    return plugin;
+  symbol = dlsym(plugin.library, "fixture_set");
+  memcpy(&plugin.set, &symbol, sizeof symbol);
+  symbol = dlsym(plugin.library, "fixture_get");
+  memcpy(&plugin.get, &symbol, sizeof symbol);
+  return plugin;
+}
+
+static inline void fixture_detach(fixture *plugin)
+{
+  if (plugin->library)
+    dlclose(plugin->library);
+  plugin->library = NULL;
+}
+
+#endif
