@@ -680,7 +680,7 @@ VYRE_API vyre_status vyre_ring_wait(vyre_ring *ring, uint64_t ticket, uint64_t t
 
 /* Accepted and not yet claimed; an estimate, at most the capacity. */
 VYRE_API uint64_t vyre_ring_in_flight(const vyre_ring *ring);
-/* Positions: the next to hand out, the next to claim.  A tail is never above a head read after it. */
+/* Positions: next to hand out, next to claim.  A tail is never above a head that is read later. */
 VYRE_API uint64_t vyre_ring_head(const vyre_ring *ring);
 VYRE_API uint64_t vyre_ring_tail(const vyre_ring *ring);
 VYRE_API uint32_t vyre_ring_capacity(const vyre_ring *ring);
