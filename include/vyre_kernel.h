@@ -306,9 +306,14 @@ static inline __attribute__((unused)) vyre_u32 vyre__lookup16(const vyre_u8 *tab
 
 #define VYRE_NATIVE_ABI 1u
 #define VYRE_NATIVE_HAS_BARRIER 1u /* flags: items must run as fibers */
+#define VYRE_NATIVE_MAY_WAIT 2u    /* flags: may wait for others, must not run in the caller */
 
+/* Set by whoever compiles the text: what the author's part of it uses. */
 #ifndef VYRE_HAS_BARRIER
 #define VYRE_HAS_BARRIER 0
+#endif
+#ifndef VYRE_MAY_WAIT
+#define VYRE_MAY_WAIT 0
 #endif
 
 typedef struct vyre_native_entry {
@@ -358,9 +363,11 @@ typedef struct vyre_native_entry {
     }                                                                                              \
   }                                                                                                \
   extern const vyre_native_entry vyre_entry_##name;                                                \
-  __attribute__((visibility("default"))) const vyre_native_entry vyre_entry_##name = {             \
-      VYRE_NATIVE_ABI, VYRE_HAS_BARRIER ? VYRE_NATIVE_HAS_BARRIER : 0u, vyre__groups_##name,       \
-      vyre__item_##name}
+  __attribute__((visibility("default")))                                                           \
+  const vyre_native_entry vyre_entry_##name = {VYRE_NATIVE_ABI,                                    \
+                                               (VYRE_HAS_BARRIER ? VYRE_NATIVE_HAS_BARRIER : 0u) | \
+                                                   (VYRE_MAY_WAIT ? VYRE_NATIVE_MAY_WAIT : 0u),    \
+                                               vyre__groups_##name, vyre__item_##name}
 
 #endif /* VYRE_PRELUDE */
 

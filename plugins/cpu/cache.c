@@ -1,0 +1,156 @@
+/*
+ * cache.c - compiled kernels on disk; see cache.h.
+ *
+ * An entry is code that will run, so only files of this user (or root) that nobody else can write
+ * are looked at, and their checksum must match.  Writing goes to a file of its own and renames it:
+ * readers see the old entry or the new one, never a part.
+ */
+#include "cache.h"
+
+#include "container.h"
+#include "host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_ENTRY_BYTES (256u << 20)
+
+/* The folder, without making it; false if the cache is off. */
+static bool folder(char *out_path, size_t size)
+{
+  const char *given = secure_getenv("VYRE_CACHE_DIR");
+  const char *xdg = vyre__cpu_environment("XDG_CACHE_HOME");
+  const char *home = vyre__cpu_environment("HOME");
+  int length;
+  if (given)
+    length = *given && strcmp(given, "off") != 0 ? snprintf(out_path, size, "%s", given) : 0;
+  else if (xdg && *xdg == '/')
+    length = snprintf(out_path, size, "%s/vyre", xdg);
+  else
+    length = home && *home == '/' ? snprintf(out_path, size, "%s/.cache/vyre", home) : 0;
+  return length > 0 && (size_t)length < size;
+}
+
+/* Makes the folder and those above it. */
+static void make_folder(char *path)
+{
+  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = '\0';
+    mkdir(path, 0700);
+    *slash = '/';
+  }
+  mkdir(path, 0700);
+}
+
+static bool entry_path(const unsigned char *key, char *out_path, size_t size)
+{
+  char name[2 * VYRE__CPU_HASH_SIZE + 1];
+  if (!folder(out_path, size))
+    return false;
+  for (unsigned i = 0; i < VYRE__CPU_HASH_SIZE; ++i)
+    snprintf(name + (size_t)2 * i, 3, "%02x", key[i]);
+  size_t used = strlen(out_path);
+  return snprintf(out_path + used, size - used, "/%s.vyren", name) < (int)(size - used);
+}
+
+static bool read_all(int file, char *data, uint64_t size)
+{
+  for (uint64_t done = 0; done < size;) {
+    ssize_t got = read(file, data + done, size - done);
+    if (got < 0 && errno == EINTR)
+      continue;
+    if (got <= 0)
+      return false;
+    done += (uint64_t)got;
+  }
+  return true;
+}
+
+static bool write_all(int file, const char *data, uint64_t size)
+{
+  for (uint64_t done = 0; done < size;) {
+    ssize_t put = write(file, data + done, size - done);
+    if (put < 0 && errno == EINTR)
+      continue;
+    if (put <= 0)
+      return false;
+    done += (uint64_t)put;
+  }
+  return true;
+}
+
+/* `private_only`: refuses what somebody else could have written. */
+static void *read_file(const vyre_host *host, const char *path, uint64_t room, bool private_only,
+                       uint64_t *out_size)
+{
+  struct stat about;
+  char *data = NULL;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0 ||
+      about.st_size > (off_t)MAX_ENTRY_BYTES)
+    goto done;
+  if (private_only && ((about.st_uid != geteuid() && about.st_uid != 0) || (about.st_mode & 022)))
+    goto done;
+  data = vyre__cpu_allocate(host, room + (uint64_t)about.st_size, 64);
+  if (data && !read_all(file, data + room, (uint64_t)about.st_size)) {
+    vyre__cpu_deallocate(host, data);
+    data = NULL;
+  }
+  *out_size = room + (uint64_t)about.st_size;
+
+done:
+  if (file >= 0)
+    close(file);
+  return data;
+}
+
+void *vyre__cpu_file_read(const vyre_host *host, const char *path, uint64_t room,
+                          uint64_t *out_size)
+{
+  return read_file(host, path, room, false, out_size);
+}
+
+void *vyre__cpu_cache_get(const vyre_host *host, const unsigned char *key, uint64_t *out_size)
+{
+  char path[PATH_MAX];
+  if (!entry_path(key, path, sizeof(path)))
+    return NULL;
+  void *data = read_file(host, path, 0, true, out_size);
+  /* A compile for another level is cached too, so that only a whole container with this key counts;
+     whether it fits is for whoever loads it. */
+  if (data && !vyre__cpu_container_is_whole(data, *out_size, key)) {
+    vyre__cpu_log(host, VYRE_LOG_DEBUG, "cpu: a cached kernel is damaged and is made again: %s",
+                  path);
+    vyre__cpu_deallocate(host, data);
+    data = NULL;
+  }
+  return data;
+}
+
+void vyre__cpu_cache_put(const vyre_host *host, const void *data, uint64_t size)
+{
+  const vyre__cpu_container *container = data;
+  char path[PATH_MAX], temporary[PATH_MAX];
+  if (!folder(path, sizeof(path)))
+    return;
+  make_folder(path);
+  if (snprintf(temporary, sizeof(temporary), "%s/new-XXXXXX", path) >= (int)sizeof(temporary) ||
+      !entry_path(container->key, path, sizeof(path)))
+    return;
+  int file = mkostemp(temporary, O_CLOEXEC);
+  if (file < 0) {
+    vyre__cpu_log(host, VYRE_LOG_DEBUG, "cpu: the kernel cache cannot be written: %s", temporary);
+    return;
+  }
+  bool stored = write_all(file, data, size);
+  stored = close(file) == 0 && stored;
+  if (!stored || rename(temporary, path) != 0)
+    unlink(temporary);
+}

@@ -1,0 +1,322 @@
+/*
+ * compile.c - from `vyre-c` text to a native container: the cache, then the system's compiler in a
+ * folder of its own.
+ */
+#include "compile.h"
+
+#include "cache.h"
+#include "compiler.h"
+#include "container.h"
+#include "device.h"
+#include "error.h"
+#include "sanitizer.h"
+#include "text.h"
+
+#include "embed/vyre__kernel_header.h"
+#include "host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_ARGUMENTS 40
+#define DEFAULT_LIMIT_S 120u
+#define LOG_BYTES 65536u
+#define KNOWN_FLAGS VYRE_MODULE_DEBUG
+
+/* Changes when something about the way of compiling does that the arguments do not show. */
+#define RECIPE "vyre cpu recipe 1"
+
+/* Identifiers of a kernel that may wait for something outside its launch: it must not run in the
+   thread that calls dispatch(). */
+static const char *const waiting_words[] = {"vyre_backoff",
+                                            "vyre_pause",
+                                            "vyre_clock_ns",
+                                            "vyre_atomic_load_u32",
+                                            "vyre_atomic_load_u64",
+                                            "vyre_atomic_exchange_u32",
+                                            "vyre_atomic_cas_u32",
+                                            "vyre_atomic_cas_u64",
+                                            "vyre_atomic_exchange_u64",
+                                            NULL};
+static const char *const barrier_words[] = {"vyre_barrier", NULL};
+
+/* The compiler's command line without the files. */
+typedef struct options {
+  const char *arguments[MAX_ARGUMENTS];
+  uint32_t count;
+} options;
+
+static void add(options *list, const char *argument)
+{
+  if (list->count < MAX_ARGUMENTS)
+    list->arguments[list->count++] = argument;
+}
+
+/* True if the author's part of the text, behind our prelude, uses one of the words. */
+static bool uses(const vyre__cpu_source *source, const char *const *words)
+{
+  uint64_t skip = 0;
+  if (source->size >= vyre__kernel_header_size &&
+      memcmp(source->text, vyre__kernel_header, vyre__kernel_header_size) == 0)
+    skip = vyre__kernel_header_size;
+  return vyre__cpu_text_has_word(source->text + skip, source->size - skip, words);
+}
+
+static void choose_options(const vyre__cpu_source *source, options *list)
+{
+  static const char *const always[] = {
+      "-x", "c", "-std=c11", "-fPIC", "-shared",
+      /* Bit-equal everywhere: no contraction.  The others allow vector code and change no result:
+         kernels see neither errno nor traps. */
+      "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
+      "-fvisibility=hidden",
+      /* The common subset with C++, where these are errors. */
+      "-Werror=implicit-function-declaration", "-Werror=implicit-int", "-Werror=int-conversion",
+      "-Werror=incompatible-pointer-types", "-Werror=return-type"};
+  static const char *const sanitizer[] = {
+#if defined(VYRE__CPU_SANITIZER_FLAGS)
+    VYRE__CPU_SANITIZER_FLAGS
+#else
+    "-Wl,--no-undefined"
+#endif
+  };
+  bool debug = (source->flags & VYRE_MODULE_DEBUG) != 0;
+  for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); ++i)
+    add(list, always[i]);
+  for (size_t i = 0; i < sizeof(sanitizer) / sizeof(sanitizer[0]); ++i)
+    add(list, sanitizer[i]);
+  add(list, source->level->flag);
+  add(list, debug ? "-O1" : "-O3");
+  if (debug) {
+    add(list, "-g");
+    add(list, "-DVYRE_DEBUG=1");
+  }
+  if (uses(source, barrier_words))
+    add(list, "-DVYRE_HAS_BARRIER=1");
+  if (uses(source, waiting_words))
+    add(list, "-DVYRE_MAY_WAIT=1");
+}
+
+/* -------- the key -------- */
+
+static void hash_text(vyre__cpu_sha256 *hash, const char *text)
+{
+  vyre__cpu_sha256_add(hash, text, strlen(text) + 1);
+}
+
+static void make_key(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
+                     const options *list, unsigned char *out_key)
+{
+  uint64_t numbers[] = {
+      VYRE_NATIVE_ABI,     VYRE__CPU_CONTAINER_VERSION, VYRE__CPU_SANITIZER,  source->size,
+      compiler->file_size, compiler->file_time_ns,      compiler->file_inode, source->flags};
+  vyre__cpu_sha256 hash;
+  vyre__cpu_sha256_init(&hash);
+  hash_text(&hash, RECIPE);
+  vyre__cpu_sha256_add(&hash, numbers, sizeof(numbers));
+  hash_text(&hash, source->level->name);
+  hash_text(&hash, compiler->path);
+  hash_text(&hash, compiler->version);
+  for (uint32_t i = 0; i < list->count; ++i)
+    hash_text(&hash, list->arguments[i]);
+  vyre__cpu_sha256_add(&hash, source->text, source->size);
+  vyre__cpu_sha256_final(&hash, out_key);
+}
+
+/* -------- the folder -------- */
+
+vyre_status vyre__cpu_temporary_make(char *out_path, size_t size, vyre_error *err)
+{
+  const char *base = vyre__cpu_environment("TMPDIR");
+  /* Room for the names of the files. */
+  if (snprintf(out_path, size, "%s/vyre-XXXXXX", base ? base : "/tmp") >= (int)size - 16 ||
+      !mkdtemp(out_path))
+    return CPU_FAIL_VENDOR(err, VYRE_ERROR_IO, errno, "set TMPDIR to a folder that can be written",
+                           "no temporary folder in %s (error %d)", base ? base : "/tmp", errno);
+  return VYRE_OK;
+}
+
+void vyre__cpu_temporary_remove(const char *path)
+{
+  static const char *const names[] = {"kernel.c", "kernel.so"};
+  char file[PATH_MAX];
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
+    if (snprintf(file, sizeof(file), "%s/%s", path, names[i]) < (int)sizeof(file))
+      unlink(file);
+  rmdir(path);
+}
+
+static vyre_status write_source(const vyre__cpu_source *source, const char *path, vyre_error *err)
+{
+  FILE *file = fopen(path, "wxe");
+  bool written = file != NULL;
+  /* Lines before the first #line of the text are the prelude's. */
+  written = written && fputs("#line 1 \"vyre-c\"\n", file) >= 0 &&
+            fwrite(source->text, 1, source->size, file) == source->size && fputc('\n', file) >= 0;
+  int number = errno;
+  if (file && fclose(file) != 0)
+    written = false;
+  if (written)
+    return VYRE_OK;
+  return CPU_FAIL_VENDOR(err, VYRE_ERROR_IO, number, NULL, "%s could not be written (error %d)",
+                         path, number);
+}
+
+/* -------- the compiler -------- */
+
+static uint64_t time_limit_ns(void)
+{
+  const char *given = vyre__cpu_environment("VYRE_CC_TIMEOUT");
+  unsigned long seconds = given ? strtoul(given, NULL, 10) : 0;
+  if (seconds < 1 || seconds > 86400)
+    seconds = DEFAULT_LIMIT_S;
+  return (uint64_t)seconds * 1000000000u;
+}
+
+static vyre_status judge(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
+                         const vyre__cpu_run *run, vyre_error *err)
+{
+  if (!run->started)
+    return CPU_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED, run->error_number,
+                           "free memory or processes, then try again",
+                           "%s: the compiler %s could not be started (error %d)", source->name,
+                           compiler->path, run->error_number);
+  if (run->timed_out)
+    return CPU_FAIL(err, VYRE_ERROR_COMPILE_FAILED,
+                    "make the kernel smaller, or set VYRE_CC_TIMEOUT to more seconds",
+                    "%s: the compiler %s had not ended after %llu s", source->name, compiler->path,
+                    (unsigned long long)(time_limit_ns() / 1000000000u));
+  if (run->exit_code != 0)
+    return CPU_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED,
+                           run->signal ? run->signal : run->exit_code, NULL, "%s: %s%s",
+                           source->name, run->log,
+                           run->log[0]   ? ""
+                           : run->signal ? "the compiler was killed"
+                                         : "the compiler failed and said nothing");
+  return VYRE_OK;
+}
+
+/* Compiles kernel.c in `folder` to kernel.so. */
+static vyre_status run_compiler(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
+                                const options *list, const char *input, const char *output,
+                                vyre_error *err)
+{
+  const char *arguments[MAX_ARGUMENTS + 8];
+  uint32_t count = 0;
+  char *log = vyre__cpu_allocate(source->host, LOG_BYTES, 1);
+  if (!log)
+    return CPU_FAIL_MEMORY(err, "the compiler's log");
+  arguments[count++] = compiler->path;
+  for (uint32_t i = 0; i < list->count; ++i)
+    arguments[count++] = list->arguments[i];
+  arguments[count++] = "-o";
+  arguments[count++] = output;
+  arguments[count++] = input;
+  arguments[count++] = "-lm";
+  arguments[count] = NULL;
+  vyre__cpu_run run = {.log = log, .log_size = LOG_BYTES};
+  vyre__cpu_run_program((char *const *)arguments, time_limit_ns(), &run);
+  vyre_status status = judge(source, compiler, &run, err);
+  vyre__cpu_deallocate(source->host, log);
+  return status;
+}
+
+static vyre_status build(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
+                         const options *list, const unsigned char *key, void **out_data,
+                         uint64_t *out_size, vyre_error *err)
+{
+  char folder[PATH_MAX], input[PATH_MAX], output[PATH_MAX];
+  vyre_status status = vyre__cpu_temporary_make(folder, sizeof(folder), err);
+  if (status != VYRE_OK)
+    return status;
+  snprintf(input, sizeof(input), "%.*s/kernel.c", PATH_MAX - 16, folder);
+  snprintf(output, sizeof(output), "%.*s/kernel.so", PATH_MAX - 16, folder);
+  status = write_source(source, input, err);
+  if (status == VYRE_OK)
+    status = run_compiler(source, compiler, list, input, output, err);
+  if (status != VYRE_OK)
+    goto done;
+  void *data = vyre__cpu_file_read(source->host, output, sizeof(vyre__cpu_container), out_size);
+  if (!data) {
+    status =
+        access(output, R_OK) == 0
+            ? CPU_FAIL_MEMORY(err, "compiled code")
+            : CPU_FAIL(err, VYRE_ERROR_COMPILE_FAILED, "set VYRE_CC to a working C compiler",
+                       "%s: the compiler %s made no shared object", source->name, compiler->path);
+    goto done;
+  }
+  vyre__cpu_container_seal(data, source->level->name, key, *out_size - sizeof(vyre__cpu_container));
+  *out_data = data;
+
+done:
+  if (vyre__cpu_environment("VYRE_KEEP_TEMPS"))
+    vyre__cpu_log(source->host, VYRE_LOG_INFO, "cpu: %s is kept in %s", source->name, folder);
+  else
+    vyre__cpu_temporary_remove(folder);
+  return status;
+}
+
+vyre_status vyre__cpu_compile_source(const vyre__cpu_source *source, void **out_data,
+                                     uint64_t *out_size, vyre_error *err)
+{
+  unsigned char key[VYRE__CPU_HASH_SIZE];
+  options list = {.count = 0};
+  if (source->flags & ~(uint64_t)KNOWN_FLAGS)
+    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use the flags of the negotiated version",
+                    "%s: unknown module flags 0x%llx", source->name,
+                    (unsigned long long)source->flags);
+  if (source->size && !source->text)
+    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the text", "%s: the text is NULL",
+                    source->name);
+  const vyre__cpu_compiler *compiler = vyre__cpu_compiler_find();
+  if (!compiler->found)
+    return CPU_FAIL(err, VYRE_ERROR_UNSUPPORTED,
+                    "install a C compiler (Debian: apt-get install gcc libc6-dev), set VYRE_CC, or "
+                    "use kernels built ahead of time (`vyre compile`)",
+                    "%s: %s", source->name, compiler->reason);
+  choose_options(source, &list);
+  make_key(source, compiler, &list, key);
+  *out_data = vyre__cpu_cache_get(source->host, key, out_size);
+  if (*out_data)
+    return VYRE_OK;
+  vyre_status status = build(source, compiler, &list, key, out_data, out_size, err);
+  if (status == VYRE_OK)
+    vyre__cpu_cache_put(source->host, *out_data, *out_size);
+  return status;
+}
+
+vyre_status vyre__cpu_compile(const vyre_compile_desc *desc, vyre_blob *out_blob, vyre_error *err)
+{
+  void *data = NULL;
+  uint64_t size = 0;
+  vyre_status status = CPU_CHECK_SIZE(err, desc, vyre_compile_desc, VYRE_COMPILE_DESC_SIZE_0_1);
+  if (status == VYRE_OK)
+    status = CPU_CHECK_SIZE(err, out_blob, vyre_blob, VYRE_BLOB_SIZE_0_1);
+  if (status != VYRE_OK)
+    return status;
+  vyre__cpu_source source = {.host = vyre__cpu_host(),
+                             .text = desc->source,
+                             .size = desc->source_size,
+                             .name = desc->name ? desc->name : "kernel",
+                             .level = vyre__cpu_level_find(desc->arch),
+                             .flags = desc->flags};
+  if (!desc->format || strcmp(desc->format, "native") != 0 || !source.level)
+    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT,
+                    "ask for \"native\" and a level of this kind of processor",
+                    "%s: the cpu device makes \"native\" for %s and better levels, not \"%s\" for "
+                    "\"%s\"",
+                    source.name, vyre__cpu_level_find("")->name,
+                    desc->format ? desc->format : "(null)", desc->arch ? desc->arch : "");
+  status = vyre__cpu_compile_source(&source, &data, &size, err);
+  if (status != VYRE_OK)
+    return status;
+  out_blob->data = data;
+  out_blob->size = size;
+  if (out_blob->struct_size > sizeof(*out_blob))
+    out_blob->struct_size = sizeof(*out_blob);
+  return VYRE_OK;
+}

@@ -1,0 +1,154 @@
+/*
+ * device.c - the one device of this plugin: what it can do, opening and closing it.
+ */
+#include "device.h"
+
+#include "arch.h"
+#include "compiler.h"
+#include "error.h"
+#include "host.h"
+#include "topology.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+vyre_status vyre__cpu_device_count(uint32_t *out_count, vyre_error *err)
+{
+  if (!out_count)
+    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a place for the number",
+                    "out_count is NULL");
+  *out_count = 1;
+  return VYRE_OK;
+}
+
+static vyre_status check_index(uint32_t index, vyre_error *err)
+{
+  if (index == 0)
+    return VYRE_OK;
+  return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use index 0",
+                  "device %u does not exist, there is 1", index);
+}
+
+static uint64_t memory_bytes(void)
+{
+  long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+static void fill_limits(vyre_backend_device_info *info)
+{
+  info->memory_bytes = memory_bytes();
+  info->max_workgroup_memory = VYRE__CPU_MAX_LOCAL_BYTES;
+  for (int d = 0; d < 3; ++d) {
+    info->max_workgroup[d] = VYRE__CPU_MAX_ITEMS;
+    info->max_groups[d] = d ? VYRE__CPU_MAX_GROUPS_YZ : VYRE__CPU_MAX_GROUPS_X;
+  }
+  info->max_workgroup_items = VYRE__CPU_MAX_ITEMS;
+  info->max_push_bytes = VYRE__CPU_MAX_PUSH;
+  info->max_bindings = VYRE__CPU_MAX_BINDINGS;
+}
+
+vyre_status vyre__cpu_device_info(uint32_t index, vyre_backend_device_info *out_info,
+                                  vyre_error *err)
+{
+  vyre_backend_device_info info = {.struct_size = sizeof(info), .device_class = VYRE_DEVICE_CPU};
+  vyre_status status = check_index(index, err);
+  if (status == VYRE_OK)
+    status =
+        CPU_CHECK_SIZE(err, out_info, vyre_backend_device_info, VYRE_BACKEND_DEVICE_INFO_SIZE_0_1);
+  if (status != VYRE_OK)
+    return status;
+  const vyre__cpu_compiler *compiler = vyre__cpu_compiler_find();
+  info.capabilities = VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT |
+                      VYRE_CAP_PERSISTENT | VYRE_CAP_NOTIFY_HOST;
+  info.progress = VYRE_PROGRESS_CONCURRENT;
+  info.coherent_atomics = VYRE_COHERENT_LOAD_STORE_32 | VYRE_COHERENT_LOAD_STORE_64 |
+                          VYRE_COHERENT_RMW_32 | VYRE_COHERENT_RMW_64;
+  if (compiler->found) {
+    info.capabilities |= VYRE_CAP_COMPILER;
+    snprintf(info.driver, sizeof(info.driver), "%.60s: %.60s", compiler->path, compiler->version);
+  } else {
+    snprintf(info.driver, sizeof(info.driver), "no compiler");
+    memcpy(info.compiler_reason, compiler->reason, sizeof(info.compiler_reason));
+  }
+  vyre__cpu_model_name(info.name, sizeof(info.name));
+  snprintf(info.id, sizeof(info.id), "cpu");
+  snprintf(info.arch, sizeof(info.arch), "%s", vyre__cpu_level_best()->name);
+  fill_limits(&info);
+  /* A bad VYRE_CPU_THREADS is told by device_open(). */
+  (void)vyre__cpu_thread_count(&info.compute_units, NULL);
+  if (out_info->struct_size < info.struct_size)
+    info.struct_size = out_info->struct_size;
+  memcpy(out_info, &info, info.struct_size);
+  return VYRE_OK;
+}
+
+static void init_sync(vyre_backend_device *device)
+{
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_mutex_init(&device->lock, NULL);
+  pthread_cond_init(&device->work, NULL);
+  pthread_cond_init(&device->done, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+static vyre_status check_options(const vyre_backend_device_options *options, vyre_error *err)
+{
+  if (!options)
+    return VYRE_OK;
+  vyre_status status = CPU_CHECK_SIZE(err, options, vyre_backend_device_options,
+                                      VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_1);
+  if (status == VYRE_OK && options->flags)
+    status = CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set the flags to 0",
+                      "unknown device flags 0x%llx", (unsigned long long)options->flags);
+  return status;
+}
+
+vyre_status vyre__cpu_device_open(uint32_t index, const vyre_backend_device_options *options,
+                                  vyre_backend_device **out_device, vyre_error *err)
+{
+  uint32_t threads = 0;
+  vyre_status status = check_index(index, err);
+  if (status == VYRE_OK)
+    status = check_options(options, err);
+  if (status == VYRE_OK && !out_device)
+    status = CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a place for the device",
+                      "out_device is NULL");
+  if (status == VYRE_OK)
+    status = vyre__cpu_thread_count(&threads, err);
+  if (status != VYRE_OK)
+    return status;
+  const vyre_host *host = vyre__cpu_host();
+  vyre_backend_device *device =
+      vyre__cpu_allocate_zeroed(host, sizeof(*device), _Alignof(vyre_backend_device));
+  if (!device)
+    return CPU_FAIL_MEMORY(err, "a device");
+  device->workers = vyre__cpu_allocate_zeroed(host, threads * sizeof(*device->workers),
+                                              _Alignof(vyre__cpu_worker));
+  if (!device->workers) {
+    vyre__cpu_deallocate(host, device);
+    return CPU_FAIL_MEMORY(err, "the threads of a device");
+  }
+  device->host = host;
+  device->thread_count = threads;
+  init_sync(device);
+  vyre__cpu_runner_init(&device->inline_runner, host, threads);
+  *out_device = device;
+  return VYRE_OK;
+}
+
+void vyre__cpu_device_close(vyre_backend_device *device)
+{
+  if (!device)
+    return;
+  vyre__cpu_pool_stop(device);
+  vyre__cpu_persistent_stop(device);
+  pthread_cond_destroy(&device->done);
+  pthread_cond_destroy(&device->work);
+  pthread_mutex_destroy(&device->lock);
+  vyre__cpu_deallocate(device->host, device->workers);
+  vyre__cpu_deallocate(device->host, device);
+}

@@ -1,0 +1,107 @@
+/*
+ * plugin.c - the handshake and the table.
+ *
+ * The cpu plugin is the embedded default and the reference for results.  It includes only the
+ * public headers and links only libc, libm and libpthread.
+ */
+#include "arch.h"
+#include "device.h"
+#include "error.h"
+#include "host.h"
+#include "sanitizer.h"
+
+#include "embed/vyre__kernel_header.h"
+
+#include <pthread.h>
+
+/* One format a level, best first, then source; the levels above this processor's are left out. */
+static vyre_backend_format formats[VYRE__CPU_MAX_LEVELS + 1];
+static vyre_backend table;
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static const vyre_host *the_host; /* atomic */
+
+const vyre_host *vyre__cpu_host(void)
+{
+  /* Acquire: pairs with the release in vyre_backend_query(). */
+  return __atomic_load_n(&the_host, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t fill_formats(void)
+{
+  uint32_t level_count = 0, count = 0;
+  const vyre__cpu_level *levels = vyre__cpu_levels(&level_count);
+  for (uint32_t i = 0; i < level_count; ++i)
+    if (vyre__cpu_level_runs(&levels[i]))
+      formats[count++] =
+          (vyre_backend_format){sizeof(vyre_backend_format), 0, "native", levels[i].name};
+  formats[count++] = (vyre_backend_format){sizeof(vyre_backend_format), 0, "vyre-c", ""};
+  return count;
+}
+
+static void fill_table(void)
+{
+  table = (vyre_backend){
+      VYRE_BACKEND_HEADER,
+      .flags = VYRE_BACKEND_MAY_UNLOAD,
+      .sanitizer = VYRE__CPU_SANITIZER,
+      .format_count = fill_formats(),
+      .name = "cpu",
+      .version = "0.1.0",
+      .vendor = "vyre",
+      .build_id = "",
+      .formats = formats,
+      .format_stride = sizeof(formats[0]),
+      .prelude = vyre__kernel_header,
+      .prelude_size = vyre__kernel_header_size,
+      .device_count = vyre__cpu_device_count,
+      .device_info = vyre__cpu_device_info,
+      .device_open = vyre__cpu_device_open,
+      .device_close = vyre__cpu_device_close,
+      .compile = vyre__cpu_compile,
+      .module_load = vyre__cpu_module_load,
+      .module_unload = vyre__cpu_module_unload,
+      .kernel_find = vyre__cpu_kernel_find,
+      .dispatch = vyre__cpu_dispatch,
+      .pending_wait = vyre__cpu_pending_wait,
+      .pending_read = vyre__cpu_pending_read,
+      .pending_release = vyre__cpu_pending_release,
+      .buffer_alloc = vyre__cpu_buffer_alloc,
+      .buffer_free = vyre__cpu_buffer_free,
+      .buffer_upload = vyre__cpu_buffer_upload,
+      .buffer_download = vyre__cpu_buffer_download,
+      .buffer_fill = vyre__cpu_buffer_fill,
+      .buffer_copy = vyre__cpu_buffer_copy,
+      .buffer_import = vyre__cpu_buffer_import,
+      .buffer_export = vyre__cpu_buffer_export,
+      .coherent_alloc = vyre__cpu_coherent_alloc,
+  };
+}
+
+vyre_status vyre_backend_query(const vyre_host *host, const vyre_backend **out_backend,
+                               vyre_error *err)
+{
+  vyre_status status = CPU_CHECK_SIZE(err, host, vyre_host, VYRE_HOST_SIZE_0_1);
+  if (status != VYRE_OK)
+    return status;
+  if (!out_backend || !host->allocate || !host->deallocate)
+    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                    "give a place for the table, and a host with allocate and deallocate",
+                    "out_backend, host->allocate or host->deallocate is NULL");
+  if (host->flags)
+    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set the host's flags to 0",
+                    "unknown host flags 0x%llx", (unsigned long long)host->flags);
+  if (host->abi_major != VYRE_ABI_MAJOR || host->abi_minor_min > VYRE_ABI_MINOR ||
+      host->abi_minor_max < VYRE_ABI_MINOR)
+    return CPU_FAIL(err, VYRE_ERROR_ABI_MISMATCH, NULL,
+                    "the cpu plugin speaks ABI %u.%u, the host %u.%u to %u.%u", VYRE_ABI_MAJOR,
+                    VYRE_ABI_MINOR, host->abi_major, host->abi_minor_min, host->abi_major,
+                    host->abi_minor_max);
+  pthread_mutex_lock(&table_lock);
+  if (!table.struct_size)
+    fill_table();
+  pthread_mutex_unlock(&table_lock);
+  /* Release: pairs with the acquire in vyre__cpu_host(). */
+  __atomic_store_n(&the_host, host, __ATOMIC_RELEASE);
+  *out_backend = &table;
+  return VYRE_OK;
+}

@@ -1,0 +1,97 @@
+/*
+ * sha256.c - SHA-256 (FIPS 180-4).
+ */
+#include "sha256.h"
+
+#include <string.h>
+
+static const uint32_t constants[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+
+static uint32_t rotate(uint32_t value, unsigned count)
+{
+  return value >> count | value << (32 - count);
+}
+
+static uint32_t load_big(const unsigned char *bytes)
+{
+  return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static void store_big(unsigned char *bytes, uint32_t value)
+{
+  bytes[0] = (unsigned char)(value >> 24);
+  bytes[1] = (unsigned char)(value >> 16);
+  bytes[2] = (unsigned char)(value >> 8);
+  bytes[3] = (unsigned char)value;
+}
+
+static void mix(uint32_t state[8], const unsigned char block[64])
+{
+  uint32_t w[64], s[8];
+  for (int i = 0; i < 16; ++i)
+    w[i] = load_big(block + 4 * i);
+  for (int i = 16; i < 64; ++i) {
+    uint32_t a = w[i - 15], b = w[i - 2];
+    w[i] = w[i - 16] + (rotate(a, 7) ^ rotate(a, 18) ^ a >> 3) + w[i - 7] +
+           (rotate(b, 17) ^ rotate(b, 19) ^ b >> 10);
+  }
+  memcpy(s, state, sizeof(s));
+  for (int i = 0; i < 64; ++i) {
+    uint32_t one = s[7] + (rotate(s[4], 6) ^ rotate(s[4], 11) ^ rotate(s[4], 25)) +
+                   ((s[4] & s[5]) ^ (~s[4] & s[6])) + constants[i] + w[i];
+    uint32_t two = (rotate(s[0], 2) ^ rotate(s[0], 13) ^ rotate(s[0], 22)) +
+                   ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+    memmove(s + 1, s, 7 * sizeof(*s));
+    s[4] += one;
+    s[0] = one + two;
+  }
+  for (int i = 0; i < 8; ++i)
+    state[i] += s[i];
+}
+
+void vyre__cpu_sha256_init(vyre__cpu_sha256 *hash)
+{
+  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  memcpy(hash->state, start, sizeof(start));
+  hash->size = 0;
+}
+
+void vyre__cpu_sha256_add(vyre__cpu_sha256 *hash, const void *data, size_t size)
+{
+  const unsigned char *bytes = data;
+  size_t used = hash->size % 64;
+  hash->size += size;
+  while (size) {
+    size_t part = size < 64 - used ? size : 64 - used;
+    memcpy(hash->block + used, bytes, part);
+    bytes += part;
+    size -= part;
+    used += part;
+    if (used == 64) {
+      mix(hash->state, hash->block);
+      used = 0;
+    }
+  }
+}
+
+void vyre__cpu_sha256_final(vyre__cpu_sha256 *hash, unsigned char out_digest[VYRE__CPU_HASH_SIZE])
+{
+  static const unsigned char padding[64] = {0x80};
+  unsigned char length[8];
+  uint64_t bits = hash->size * 8;
+  store_big(length, (uint32_t)(bits >> 32));
+  store_big(length + 4, (uint32_t)bits);
+  vyre__cpu_sha256_add(hash, padding, 1 + (119 - hash->size % 64) % 64);
+  vyre__cpu_sha256_add(hash, length, sizeof(length));
+  for (int i = 0; i < 8; ++i)
+    store_big(out_digest + 4 * i, hash->state[i]);
+}
