@@ -25,7 +25,9 @@ static uint32_t count_published(const vyre_ring *ring, uint64_t position, uint32
   return n;
 }
 
-static vyre_status take(vyre_ring *ring, uint32_t most, uint64_t *out_position, uint32_t *out_n)
+/* `out_items`, if given, is made ready for as many items as are taken. */
+static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_items,
+                        uint64_t *out_position, uint32_t *out_n)
 {
   /* Relaxed: the stamps order everything; the CAS below finds out whether it is still true. */
   uint64_t tail = __atomic_load_n(&ring->header->tail, __ATOMIC_RELAXED);
@@ -50,6 +52,8 @@ static vyre_status take(vyre_ring *ring, uint32_t most, uint64_t *out_position, 
                  ? VYRE_ERROR_CLOSED
                  : VYRE_ERROR_EMPTY;
     }
+    if (out_items)
+      vyre__touch_to_write(out_items, (uint64_t)ready * sizeof *out_items);
     /*
      * Release; partner: the acquire loads of tail in vyre_ring_tail(), vyre_ring_in_flight() and
      * vyre_ring_attach(): the head beyond this item was seen before it.  Failure relaxed: only the
@@ -91,7 +95,7 @@ vyre_status vyre_ring_claim(vyre_ring *ring, vyre_work_item *out_item, uint64_t 
   uint32_t n;
   if (!ring || !out_item)
     return VYRE_ERROR_INVALID_ARGUMENT;
-  status = take(ring, 1, &position, &n);
+  status = take(ring, 1, NULL, &position, &n);
   if (status != VYRE_OK)
     return status;
   copy_out(ring, position, &copy);
@@ -115,8 +119,7 @@ vyre_status vyre_ring_claim_many(vyre_ring *ring, vyre_work_item *out_items, uin
   if (max > ring->capacity_mask)
     max = (uint32_t)(ring->capacity_mask + 1);
   if (max) {
-    vyre__touch_to_write(out_items, (uint64_t)max * sizeof *out_items);
-    status = take(ring, max, &position, &taken);
+    status = take(ring, max, out_items, &position, &taken);
     if (status != VYRE_OK)
       return status;
     for (uint32_t i = 0; i < taken; ++i) {

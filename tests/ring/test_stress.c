@@ -180,7 +180,7 @@ static void run_all(uint32_t producers, uint32_t consumers)
   for (size_t c = 0; c < sizeof capacities / sizeof *capacities; ++c)
     for (int waits = 0; waits < 2; ++waits)
       run_stress(producers, consumers, capacities[c],
-                 first_positions[(c * 2 + (size_t)waits) % FIRST_POSITIONS], waits, ROUNDS(40000));
+                 first_positions[(c * 2 + (size_t)waits) % FIRST_POSITIONS], waits, ROUNDS(25000));
 }
 
 static void test_1p1c(void **state)
