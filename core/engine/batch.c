@@ -1,0 +1,177 @@
+/*
+ * batch.c - the thread that serves the ring where nothing stays on the device: it claims what is
+ * there, runs it in one ordinary dispatch, and posts the results as the device would.
+ *
+ * Needs tier 1 only.  It is the ring's one consumer, so it claims without an exchange.  Items of
+ * one launch fill the same half of the bank; the places that are left in it are the launch's own.
+ */
+#include "core/engine/engine.h"
+
+#include <string.h>
+
+static bool is_published(const vyre_ring *ring, uint64_t tail)
+{
+  /* Acquire: pairs with the submitter's release; the item is whole behind it. */
+  return __atomic_load_n(&ring->cells[tail & ring->capacity_mask].published, __ATOMIC_ACQUIRE) ==
+         vyre__ring_stamp(tail);
+}
+
+/* Takes items of one phase out of the ring; returns how many. */
+static uint32_t gather(vyre_engine *engine, uint64_t *tail, uint32_t *out_half)
+{
+  vyre_ring *ring = engine->ring;
+  vyre__engine_batch *batch = &engine->batch;
+  uint32_t n = 0;
+  while (n < batch->most && is_published(ring, *tail)) {
+    const vyre_ring_cell *cell = &ring->cells[*tail & ring->capacity_mask];
+    const uint32_t half = cell->flags & VYRE_RING_CELL_PHASE;
+    if (n && half != *out_half)
+      break;
+    *out_half = half;
+    batch->items[n].ticket = *tail;
+    memcpy(batch->items[n].item, cell->item, sizeof cell->item);
+    /* Release: pairs with the submitter's acquire; the item was copied out before. */
+    __atomic_store_n(&ring->released[*tail & ring->capacity_mask], vyre__ring_stamp(*tail),
+                     __ATOMIC_RELEASE);
+    *tail = vyre__ring_step(*tail, 1);
+    ++n;
+  }
+  if (n) /* relaxed: a mirror for statistics */
+    __atomic_store_n(&ring->header->tail, *tail, __ATOMIC_RELAXED);
+  return n;
+}
+
+/* The places that are left in a half of the bank. */
+static uint32_t places_left(const vyre_engine *engine, uint32_t half)
+{
+  /* The pump alone counts; the baseline was written before this phase's items were published. */
+  const uint64_t used = engine->workers[0].stored[half] - engine->bank.baseline[half];
+  return engine->plan.bank_records - (uint32_t)used;
+}
+
+/* What is written and has no buffer comes back through slots, in the order of the bindings. */
+static void add_slot(vyre_slot *slots, uint32_t *count, void *data, uint64_t size)
+{
+  slots[*count] = (vyre_slot){.struct_size = sizeof slots[0], .data = data, .capacity = size};
+  ++*count;
+}
+
+static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
+{
+  vyre_device *device = engine->device;
+  const vyre_backend *backend = device->backend;
+  vyre__engine_batch *batch = &engine->batch;
+  const uint32_t left = places_left(engine, half);
+  const uint64_t start =
+      ((uint64_t)half * engine->plan.bank_records + (engine->plan.bank_records - left)) *
+      sizeof(vyre_record);
+  const vyre__region items = {.host = batch->items}, none = {0};
+  const vyre_engine_push push = {.input_size = engine->plan.input_size,
+                                 .rule_sets = engine->rule_sets,
+                                 .bank_records = left,
+                                 .items = n};
+  vyre_binding bindings[VYRE_ENGINE_BINDINGS] = {
+      vyre__engine_bind(engine, VYRE_ENGINE_RING, &items, 0, n * sizeof *batch->items,
+                        VYRE_READ_ONLY),
+      vyre__engine_bind(engine, VYRE_ENGINE_CONTROL, &none, 0, n * sizeof *batch->results,
+                        VYRE_WRITE_ONLY),
+      vyre__engine_bind(engine, VYRE_ENGINE_STATE, &none, 0, sizeof batch->scratch,
+                        VYRE_READ_WRITE),
+      vyre__engine_bind(engine, VYRE_ENGINE_RULES, &engine->rules, 0, engine->rules.size,
+                        VYRE_READ_ONLY),
+      vyre__engine_bind(engine, VYRE_ENGINE_INPUT, &engine->input, 0, engine->input.size,
+                        VYRE_READ_ONLY),
+      vyre__engine_bind(engine, VYRE_ENGINE_RECORDS, &engine->records, start,
+                        left * sizeof(vyre_record), VYRE_READ_WRITE)};
+  const vyre_dispatch_desc desc = {.struct_size = sizeof desc,
+                                   .binding_count = VYRE_ENGINE_BINDINGS,
+                                   .kernel = engine->kernel,
+                                   .bindings = bindings,
+                                   .binding_stride = sizeof bindings[0],
+                                   .groups = {(n + batch->workgroup - 1) / batch->workgroup, 1, 1},
+                                   .workgroup = {batch->workgroup, 1, 1},
+                                   .push = &push,
+                                   .push_size = sizeof push,
+                                   .id_limit = VYRE_ENGINE_BINDINGS};
+  vyre_backend_pending *pending = NULL;
+  vyre_slot slots[3];
+  uint32_t slot_count = 0;
+  vyre_status status;
+  add_slot(slots, &slot_count, batch->results, n * sizeof *batch->results);
+  add_slot(slots, &slot_count, &batch->scratch, sizeof batch->scratch);
+  if (!engine->records.buffer) {
+    bindings[VYRE_ENGINE_RECORDS].data = NULL; /* places that are left hold nothing yet */
+    add_slot(slots, &slot_count, engine->records.host ? (char *)engine->records.host + start : NULL,
+             left * sizeof(vyre_record));
+  }
+  status = backend->dispatch(device->handle, &desc, &pending, NULL);
+  if (status != VYRE_OK)
+    return vyre__device_note(device, status);
+  __atomic_fetch_add(&engine->launches, 1, __ATOMIC_RELAXED); /* statistics */
+  status = backend->pending_wait(pending, VYRE_NO_TIMEOUT, NULL);
+  if (status == VYRE_OK)
+    status = backend->pending_read(pending, slots, slot_count, sizeof slots[0], NULL, NULL);
+  backend->pending_release(pending);
+  return vyre__device_note(device, status);
+}
+
+/* Posts the results; the same words in the same order as vyre__complete() in engine_kernel.c. */
+static void post(vyre_engine *engine, uint32_t n, uint32_t half)
+{
+  const vyre__engine_batch *batch = &engine->batch;
+  vyre_ring *ring = engine->ring;
+  vyre_engine_worker *own = &engine->workers[0];
+  uint64_t stored = own->stored[half];
+  for (uint32_t i = 0; i < n; ++i)
+    stored += batch->results[i].stored;
+  /* Relaxed: the results publish it. */
+  __atomic_store_n(&own->stored[half], stored, __ATOMIC_RELAXED);
+  for (uint32_t i = 0; i < n; ++i) {
+    vyre_ring_result *result = &ring->results[batch->items[i].ticket & ring->completions_mask];
+    const uint64_t stamp = vyre__ring_stamp(batch->items[i].ticket) << 32;
+    __atomic_store_n(&result->value, stamp | batch->results[i].value, __ATOMIC_RELAXED);
+    /* Release: pairs with the acquire in vyre__engine_look(). */
+    __atomic_store_n(&result->status, stamp | batch->results[i].status, __ATOMIC_RELEASE);
+  }
+  /* Release: pairs with the acquire in vyre__engine_done(). */
+  __atomic_store_n(&own->done, own->done + n, __ATOMIC_RELEASE);
+  vyre__engine_tell(engine);
+}
+
+/* Sleeps until an item is there or the thread is asked to end; false for the end. */
+static bool rest(vyre_engine *engine, uint64_t tail)
+{
+  vyre_ring_wake *wake = &engine->ring->header->not_empty;
+  for (;;) {
+    const uint32_t epoch = vyre__wake_prepare(wake);
+    /* Acquire: pairs with the release of whoever asks the thread to end. */
+    const bool stopping = __atomic_load_n(&engine->stopping, __ATOMIC_ACQUIRE);
+    if (stopping || is_published(engine->ring, tail)) {
+      vyre__wake_cancel(wake);
+      return !stopping;
+    }
+    vyre__wake_sleep(wake, epoch, VYRE_NO_TIMEOUT);
+  }
+}
+
+void *vyre__engine_pump(void *self)
+{
+  vyre_engine *engine = self;
+  uint64_t tail = engine->first_position;
+  while (rest(engine, tail)) {
+    uint32_t half = 0;
+    const uint32_t n = gather(engine, &tail, &half);
+    vyre_status status = vyre__device_check(engine->device, engine->generation, NULL);
+    /* After an abort what comes in is dropped: it is finished already. */
+    if (__atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) != VYRE_OK)
+      continue;
+    if (status == VYRE_OK)
+      status = run(engine, n, half);
+    if (status == VYRE_OK)
+      post(engine, n, half);
+    else
+      vyre__engine_abort(engine, status);
+  }
+  vyre__engine_thread_ended(engine);
+  return NULL;
+}

@@ -1,0 +1,219 @@
+/* engine.c - starting, describing and freeing an engine. */
+#include "core/base/structs.h"
+#include "core/program/code.h"
+
+#include "core/engine/engine.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* Spinning takes a core from the workers where these are the host's own cores. */
+#define SPIN_CPU_NS 2000u
+#define SPIN_DEVICE_NS 20000u
+#define SLICE_NS 50000u
+
+/* Longest list of one batched launch, and its group where groups are wide. */
+#define BATCH_MOST 1024u
+#define BATCH_WORKGROUP 64u
+
+/* How long destroy waits for a launch whose items do not end. */
+#define PATIENCE_NS 10000000000ull
+
+static vyre_status read_handlers(const vyre_engine_handlers *handlers, vyre_engine_handlers *out,
+                                 vyre_error *err)
+{
+  if (!handlers)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a vyre_engine_handlers",
+                     "the handlers are NULL");
+  if (!vyre__struct_read(out, sizeof *out, handlers,
+                         VYRE__SIZE_TO(vyre_engine_handlers, rule_sets)))
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "start from VYRE_ENGINE_HANDLERS_INIT",
+                     "the handlers' struct_size is %u", vyre__struct_size(handlers));
+  return vyre__code_check(out->code, out->code_count, "the handler set", err);
+}
+
+/* Compiles or loads the code and finds the one entry that this engine uses. */
+static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handlers, vyre_error *err)
+{
+  vyre_device *device = engine->device;
+  const char *entry = engine->plan.persistent ? "vyre_engine_persistent" : "vyre_engine_batch";
+  const bool wide = device->info.device_class != VYRE_DEVICE_CPU;
+  vyre_kernel_info info = {.struct_size = sizeof info};
+  vyre__text head, tail;
+  vyre__entries entries;
+  vyre_status status;
+  vyre__text_init(&head, &engine->allocator);
+  vyre__text_init(&tail, &engine->allocator);
+  status = vyre__engine_entries(handlers, &head, &tail, err);
+  if (status != VYRE_OK)
+    goto done;
+  entries.head = head.data;
+  entries.tail = tail.data;
+  status = vyre__module_load(device, handlers->code, handlers->code_count, &entries, 0,
+                             handlers->name, &engine->module, NULL, err);
+  if (status != VYRE_OK)
+    goto done;
+  status = vyre__device_note(
+      device, device->backend->kernel_find(engine->module, entry, &engine->kernel, &info, err));
+  engine->batch.most = engine->plan.capacity < BATCH_MOST ? engine->plan.capacity : BATCH_MOST;
+  engine->batch.workgroup = wide ? BATCH_WORKGROUP : 1;
+  if (engine->batch.workgroup > info.max_workgroup_items)
+    engine->batch.workgroup = info.max_workgroup_items ? info.max_workgroup_items : 1;
+done:
+  vyre__text_free(&head);
+  vyre__text_free(&tail);
+  return status;
+}
+
+/* The thread gets none of the application's signals. */
+static vyre_status start_thread(vyre_engine *engine, vyre_error *err)
+{
+  sigset_t all, before;
+  int failed;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  failed =
+      pthread_create(&engine->thread, NULL,
+                     engine->plan.persistent ? vyre__engine_keeper : vyre__engine_pump, engine);
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (failed)
+    return VYRE_FAIL_VENDOR(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, failed,
+                            "raise the limit of threads, or free memory",
+                            "the engine's thread cannot be created: %s", strerror(failed));
+  engine->threaded = true;
+  return VYRE_OK;
+}
+
+/* Frees what there is; the thread has ended or was never there. */
+static void release(vyre_engine *engine)
+{
+  vyre_device *device = engine->device;
+  const vyre_allocator allocator = engine->allocator;
+  if (engine->module && vyre__context_is_ours(device->context) &&
+      vyre_device_generation(device) == engine->generation) {
+    if (engine->launch) { /* start failed behind the first launch */
+      if (engine->ring)
+        __atomic_store_n(&engine->ring->header->stop, 1, __ATOMIC_RELEASE);
+      device->backend->pending_release(engine->launch);
+    }
+    device->backend->module_unload(device->handle, engine->module);
+  }
+  vyre__engine_free_memory(engine);
+  vyre__deallocate(&allocator, engine->choice);
+  vyre__deallocate(&allocator, engine);
+  vyre__device_release(device);
+}
+
+static vyre_status build(vyre_engine *engine, const vyre_engine_handlers *handlers, vyre_error *err)
+{
+  const vyre_device_info *info = &engine->device->info;
+  vyre_status status = vyre__engine_choose(engine->device, &engine->plan, &engine->choice, err);
+  if (status != VYRE_OK)
+    return status;
+  engine->notify = !engine->plan.persistent || (info->capabilities & VYRE_CAP_NOTIFY_HOST);
+  engine->spin_ns = info->device_class == VYRE_DEVICE_CPU ? SPIN_CPU_NS : SPIN_DEVICE_NS;
+  engine->slice_ns = SLICE_NS;
+  if ((status = load(engine, handlers, err)) != VYRE_OK ||
+      (status = vyre__engine_make_memory(engine, err)) != VYRE_OK ||
+      (status = vyre__engine_build_rules(engine, handlers, err)) != VYRE_OK)
+    return status;
+  engine->oldest = engine->first_position;
+  engine->bank.boundary = engine->bank.previous = engine->first_position;
+  if (engine->plan.persistent && (status = vyre__engine_launch(engine, err)) != VYRE_OK)
+    return status;
+  return start_thread(engine, err);
+}
+
+vyre_status vyre_engine_start(vyre_device *device, const vyre_engine_handlers *handlers,
+                              const vyre_engine_options *options, vyre_engine **out_engine,
+                              vyre_error *err)
+{
+  vyre_engine_handlers set;
+  vyre__engine_plan plan;
+  vyre_engine *engine = NULL;
+  vyre_status status;
+  if (!device || !out_engine)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the engine",
+                     "%s is NULL", device ? "out_engine" : "the device");
+  status = vyre__device_check(device, vyre_device_generation(device), err);
+  if (status == VYRE_OK)
+    status = read_handlers(handlers, &set, err);
+  if (status == VYRE_OK)
+    status = vyre__engine_check_rules(&set, err);
+  if (status == VYRE_OK)
+    status = vyre__engine_read_options(device, options, &plan, err);
+  if (status != VYRE_OK)
+    return status;
+  engine = vyre__allocate_zeroed(&device->allocator, 1, sizeof *engine);
+  if (!engine)
+    return VYRE_FAIL_MEMORY(err, "an engine");
+  vyre__device_retain(device);
+  engine->device = device;
+  engine->generation = vyre_device_generation(device);
+  engine->allocator = device->allocator;
+  engine->plan = plan;
+  status = build(engine, &set, err);
+  if (status == VYRE_OK)
+    *out_engine = engine;
+  else
+    release(engine);
+  return status;
+}
+
+void vyre_engine_destroy(vyre_engine *engine)
+{
+  if (!engine)
+    return;
+  if (vyre__engine_check(engine) != VYRE_OK) { /* a child: the thread is not here */
+    release(engine);
+    return;
+  }
+  vyre__engine_abort(engine, VYRE_ERROR_CLOSED);
+  if (vyre__engine_end_thread(engine, PATIENCE_NS) != VYRE_OK) {
+    /* An item that never ends still uses this memory: it is given up, not freed. */
+    vyre__context_log(engine->device->context, VYRE_LOG_ERROR,
+                      "an engine's launch does not leave; its memory stays in use");
+    pthread_detach(engine->thread);
+    return;
+  }
+  pthread_join(engine->thread, NULL);
+  release(engine);
+}
+
+const char *vyre_engine_choice(const vyre_engine *engine)
+{
+  return engine ? engine->choice : "";
+}
+
+void *vyre_engine_input(const vyre_engine *engine, uint64_t *out_size)
+{
+  const bool own = engine && engine->input.owned;
+  if (out_size)
+    *out_size = own ? engine->input.size : 0;
+  return own ? engine->input.host : NULL;
+}
+
+vyre_status vyre_engine_get_stats(const vyre_engine *engine, vyre_engine_stats *out_stats,
+                                  vyre_error *err)
+{
+  vyre_engine_stats stats = VYRE_ENGINE_STATS_INIT;
+  if (!engine || !out_stats)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give an engine and a vyre_engine_stats",
+                     "%s is NULL", engine ? "out_stats" : "the engine");
+  if (vyre__engine_check(engine) != VYRE_OK)
+    return VYRE_FAIL(err, VYRE_ERROR_FORKED, NULL, "the engine belongs to the parent process");
+  /* Relaxed throughout: numbers for a reader, each true at some moment of the call. */
+  stats.completed = __atomic_load_n(&engine->consumed, __ATOMIC_RELAXED);
+  stats.submitted =
+      (uint64_t)vyre__ring_distance(vyre__engine_head(engine), engine->first_position);
+  stats.persistent = engine->plan.persistent;
+  stats.launches = __atomic_load_n(&engine->launches, __ATOMIC_RELAXED);
+  stats.idle_exits = __atomic_load_n(&engine->idle_exits, __ATOMIC_RELAXED);
+  stats.overflows = __atomic_load_n(&engine->overflows, __ATOMIC_RELAXED);
+  stats.workers = engine->plan.workers;
+  if (!vyre__struct_write(out_stats, &stats, sizeof stats,
+                          VYRE__SIZE_TO(vyre_engine_stats, reserved)))
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "start from VYRE_ENGINE_STATS_INIT",
+                     "the statistics' struct_size is %u", vyre__struct_size(out_stats));
+  return VYRE_OK;
+}

@@ -1,0 +1,372 @@
+/*
+ * engine_kernel.c - the engine's device code, in the kernel language.
+ *
+ * Goes behind the handlers of a set and the generated vyre__call_handler() (entries.c), with
+ * vyre_ring_layout.h and engine_layout.h in front of it.  Two entries:
+ *   vyre_engine_persistent  workers that serve the ring until they are asked to leave, or idle;
+ *   vyre_engine_batch       one work item for each item of a list.
+ * Both run an item through vyre__run_item(), so their results are the same.
+ *
+ * A group is one worker and has one work item.  Across the link only loads and stores are used;
+ * words that workers contend for lie in device memory.  The one exception is the wake word, and
+ * only on a device that can wake host threads, which shares the host's memory for good.
+ */
+#ifndef VYRE_KERNEL_H
+#include "vyre_kernel.h"
+#endif
+
+/* Most items that a worker claims at once, and for how long it likes such a batch to run. */
+#define VYRE__CLAIM_MOST 16u
+#define VYRE__CLAIM_NS 20000u
+/* While there is more to do, sleeping host threads are woken this often and not for each item. */
+#define VYRE__TELL_NS 500000u
+
+typedef struct vyre__worker {
+  VYRE_GLOBAL vyre_ring_header *header;
+  VYRE_GLOBAL vyre_ring_cell *cells;
+  VYRE_GLOBAL vyre_u64 *released;
+  VYRE_GLOBAL vyre_ring_result *results;
+  VYRE_GLOBAL vyre_engine_control *control;
+  VYRE_GLOBAL vyre_engine_worker *workers;
+  VYRE_GLOBAL vyre_engine_worker *own;
+  VYRE_GLOBAL vyre_engine_state *state;
+  VYRE_GLOBAL const vyre_u8 *rules;
+  VYRE_GLOBAL const vyre_u8 *input;
+  VYRE_GLOBAL vyre_job_record *records;
+  vyre_u64 cells_mask;
+  vyre_u64 results_mask;
+  vyre_u64 done;
+  vyre_u64 stored[2];
+  vyre_engine_push push;
+} vyre__worker;
+
+/*
+ * Runs one item and returns its status; nothing is read for an item that cannot be run.  The job
+ * has its ticket and its place in the bank.
+ */
+VYRE_FUNCTION vyre_u32 vyre__run_item(vyre_ctx *c, const vyre_engine_push *push,
+                                      VYRE_GLOBAL const vyre_u8 *rules,
+                                      VYRE_GLOBAL const vyre_u8 *input, vyre_u32 offset,
+                                      vyre_u32 size, vyre_job *job, vyre_u32 *out_value)
+{
+  VYRE_GLOBAL const vyre_engine_rule *rule = (VYRE_GLOBAL const vyre_engine_rule *)rules;
+  *out_value = 0u;
+  if (job->rule_set_id >= push->rule_sets || offset > push->input_size ||
+      size > push->input_size - offset)
+    return VYRE__ERROR_INVALID_ARGUMENT;
+  rule += job->rule_set_id;
+  *out_value = vyre__call_handler(c, rule->handler, input + offset, size, rules + rule->offset,
+                                  rule->size, job);
+  return job->stored < job->wanted ? VYRE__ERROR_OVERFLOW : VYRE__OK;
+}
+
+/* ---- the persistent entry ---- */
+
+VYRE_FUNCTION vyre_u64 vyre__stamp(vyre_u64 position)
+{
+  return (position + 1u) & VYRE_RING_POSITION_MASK;
+}
+
+/* True if the item of this position can be read. */
+VYRE_FUNCTION vyre_u32 vyre__published(const vyre__worker *w, vyre_u64 position)
+{
+  position &= VYRE_RING_POSITION_MASK;
+  /* Acquire: pairs with the producer's release of `published`; the item is whole behind it. */
+  return vyre_atomic_load_u64(&w->cells[position & w->cells_mask].published, VYRE_ACQUIRE,
+                              VYRE_SCOPE_SYSTEM) == vyre__stamp(position)
+             ? 1u
+             : 0u;
+}
+
+/* How a look at the ring ended. */
+#define VYRE__CLAIM_EMPTY 0u
+#define VYRE__CLAIM_LOST 1u /* another worker was faster */
+#define VYRE__CLAIM_TAKEN 2u
+
+/*
+ * Takes the next items, at most `most`, and no more than a fair share when few are left.  A stale
+ * tail does no harm: its cell then carries another stamp, or the exchange fails.
+ */
+VYRE_FUNCTION vyre_u32 vyre__claim(const vyre__worker *w, vyre_u32 most, vyre_u64 *out_position,
+                                   vyre_u32 *out_n)
+{
+  /* Relaxed: the tail only hands out positions; what they hold is ordered by `published`. */
+  const vyre_u64 tail = vyre_atomic_load_u64(&w->state->tail, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  vyre_u64 next;
+  vyre_u32 n = 0u;
+  while (n < most && vyre__published(w, tail + n))
+    ++n;
+  if (n == 0u)
+    return VYRE__CLAIM_EMPTY;
+  if (n > 1u && (n < most || !vyre__published(w, tail + (vyre_u64)most * w->push.workers - 1u))) {
+    n /= w->push.workers;
+    n = n == 0u ? 1u : n;
+  }
+  next = (tail + n) & VYRE_RING_POSITION_MASK;
+  /* Relaxed, as above: between workers the exchange alone decides whose the positions are. */
+  if (vyre_atomic_cas_u64(&w->state->tail, tail, next, VYRE_RELAXED, VYRE_SCOPE_DEVICE) != tail)
+    return VYRE__CLAIM_LOST;
+  /* A mirror for statistics; several workers write it and it may go back for a moment. */
+  vyre_atomic_store_u64(&w->header->tail, next, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+  *out_position = tail;
+  *out_n = n;
+  return VYRE__CLAIM_TAKEN;
+}
+
+/* Gives the job its half of the bank, and makes the half's other cursor ready for its next use. */
+VYRE_FUNCTION void vyre__open_bank(const vyre__worker *w, vyre_u32 half, vyre_job *job)
+{
+  vyre_u32 k;
+  job->records = w->records + (vyre_u64)half * w->push.bank_records;
+  job->cursor = &w->state->cursor[half][0];
+  job->capacity = w->push.bank_records;
+  if (job->capacity == 0u)
+    return;
+  /* Relaxed: the host stored it before it published this item. */
+  k = vyre_atomic_load_u32(&w->control->cursor[half], VYRE_RELAXED, VYRE_SCOPE_SYSTEM) & 1u;
+  job->cursor = &w->state->cursor[half][k];
+  /* Relaxed: the half is used again only after this item completed, and its completion (release)
+     reaches the next user through the host (acquire, then release of the item). */
+  if (vyre_atomic_load_u32(&w->state->cursor[half][1u - k], VYRE_RELAXED, VYRE_SCOPE_DEVICE) != 0u)
+    vyre_atomic_store_u32(&w->state->cursor[half][1u - k], 0u, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+}
+
+/* Posts a result.  After it the host may hand the result's place to another item. */
+VYRE_FUNCTION void vyre__complete(vyre__worker *w, vyre_u64 ticket, vyre_u32 value, vyre_u32 status)
+{
+  VYRE_GLOBAL vyre_ring_result *result = &w->results[ticket & w->results_mask];
+  const vyre_u64 stamp = vyre__stamp(ticket) << 32; /* its low 32 bits */
+  vyre_atomic_store_u64(&result->value, stamp | value, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+  /* Release: pairs with the host's acquire of this word; records, counts and the value are there
+     before it. */
+  vyre_atomic_store_u64(&result->status, stamp | status, VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
+  w->done += 1u;
+  /* Release: pairs with the host's acquire when it counts what is finished. */
+  vyre_atomic_store_u64(&w->own->done, w->done, VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
+}
+
+/* Copies one claimed item out of its cell, runs it, posts its result. */
+VYRE_FUNCTION void vyre__serve(vyre_ctx *c, vyre__worker *w, vyre_u64 position)
+{
+  VYRE_GLOBAL vyre_ring_cell *cell = &w->cells[position & w->cells_mask];
+  const vyre_u32 offset = cell->item[0], size = cell->item[1];
+  const vyre_u32 half = cell->flags & VYRE_RING_CELL_PHASE;
+  vyre_u32 value, status;
+  vyre_job job;
+  job.ticket = position;
+  job.rule_set_id = cell->item[2];
+  job.correlation = cell->item[3];
+  job.wanted = 0u;
+  job.stored = 0u;
+  job.reserved = 0u;
+  /* Release: pairs with the producer's acquire; the item was copied out before. */
+  vyre_atomic_store_u64(&w->released[position & w->cells_mask], vyre__stamp(position), VYRE_RELEASE,
+                        VYRE_SCOPE_SYSTEM);
+  vyre__open_bank(w, half, &job);
+  status = vyre__run_item(c, &w->push, w->rules, w->input, offset, size, &job, &value);
+  if (job.stored != 0u) {
+    w->stored[half] += job.stored;
+    /* Relaxed: the completion that follows publishes it. */
+    vyre_atomic_store_u64(&w->own->stored[half], w->stored[half], VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+  }
+  vyre__complete(w, position, value, status);
+}
+
+/* Wakes host threads that sleep until something is completed. */
+VYRE_FUNCTION void vyre__tell(vyre_ctx *c, const vyre__worker *w)
+{
+#if VYRE_CAN_NOTIFY
+  if (w->push.notify == 0u)
+    return;
+  /* Pairs with the sleeper's fence: it counts itself in, then looks for results; here a result is
+     stored, then sleepers are looked for.  One of the two sees the other. */
+  vyre_fence(VYRE_SEQ_CST, VYRE_SCOPE_SYSTEM);
+  if (vyre_atomic_load_u32(&w->header->completed.waiters, VYRE_RELAXED, VYRE_SCOPE_SYSTEM) != 0u) {
+    /* The kernel compares the word again before it lets anybody sleep on it. */
+    vyre_atomic_add_u32(&w->header->completed.epoch, 1u, VYRE_SEQ_CST, VYRE_SCOPE_SYSTEM);
+    vyre_notify_host(c, &w->header->completed.epoch);
+  }
+#else
+  (void)c;
+  (void)w;
+#endif
+}
+
+/* True once all workers of this launch have to leave. */
+VYRE_FUNCTION vyre_u32 vyre__must_leave(const vyre__worker *w)
+{
+  /* Acquire: a launch after a stop sees what the host did before it.  Relaxed: a mark, no data. */
+  return vyre_atomic_load_u32(&w->header->stop, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM) != 0u ||
+                 vyre_atomic_load_u32(&w->state->leaving, VYRE_RELAXED, VYRE_SCOPE_DEVICE) ==
+                     (w->push.launch << 2 | VYRE_ENGINE_LEAVE_NOW)
+             ? 1u
+             : 0u;
+}
+
+/* Sends every worker away, whatever there is to do: the host starts another launch. */
+VYRE_FUNCTION void vyre__leave_now(const vyre__worker *w)
+{
+  vyre_atomic_store_u32(&w->header->state, VYRE_RING_STATE_LEAVING, VYRE_RELAXED,
+                        VYRE_SCOPE_SYSTEM);
+  vyre_atomic_store_u32(&w->state->leaving, w->push.launch << 2 | VYRE_ENGINE_LEAVE_NOW,
+                        VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+}
+
+/* True if every item that was ever claimed is done. */
+VYRE_FUNCTION vyre_u32 vyre__all_done(const vyre__worker *w)
+{
+  const vyre_u64 tail = vyre_atomic_load_u64(&w->state->tail, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE);
+  vyre_u64 done = 0u;
+  vyre_u32 i;
+  for (i = 0u; i < w->push.workers; ++i)
+    done += vyre_atomic_load_u64(&w->workers[i].done, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM);
+  return ((tail - w->push.first_position) & VYRE_RING_POSITION_MASK) ==
+                 (done & VYRE_RING_POSITION_MASK)
+             ? 1u
+             : 0u;
+}
+
+/*
+ * A worker that was idle for long asks whether all may leave.  Not while another one runs an item:
+ * a launch that has lost its idle workers could not serve what comes in meanwhile.
+ */
+VYRE_FUNCTION void vyre__try_to_leave(const vyre__worker *w)
+{
+  const vyre_u32 asked = w->push.launch << 2 | VYRE_ENGINE_LEAVE_ASKED;
+  vyre_u32 old = vyre_atomic_load_u32(&w->state->leaving, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  if ((old >> 2) == w->push.launch && (old & 3u) != 0u)
+    return; /* another worker asks */
+  if (!vyre__all_done(w) ||
+      vyre_atomic_cas_u32(&w->state->leaving, old, asked, VYRE_ACQ_REL, VYRE_SCOPE_DEVICE) != old)
+    return;
+  vyre_atomic_store_u32(&w->header->state, VYRE_RING_STATE_LEAVING, VYRE_RELAXED,
+                        VYRE_SCOPE_SYSTEM);
+  /* Pairs with the submitter's fence: it publishes, then looks at the state; here the state is
+     stored, then the ring is looked at.  Either the item is seen here, or it sees LEAVING and has
+     the keeper start another launch. */
+  vyre_fence(VYRE_SEQ_CST, VYRE_SCOPE_SYSTEM);
+  if (vyre__published(w, vyre_atomic_load_u64(&w->state->tail, VYRE_RELAXED, VYRE_SCOPE_DEVICE)) ||
+      !vyre__all_done(w)) {
+    vyre_atomic_store_u32(&w->header->state, VYRE_RING_STATE_RUNNING, VYRE_RELAXED,
+                          VYRE_SCOPE_SYSTEM);
+    vyre_atomic_store_u32(&w->state->leaving, w->push.launch << 2, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+    return;
+  }
+  vyre_atomic_store_u32(&w->state->leaving, w->push.launch << 2 | VYRE_ENGINE_LEAVE_NOW,
+                        VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+}
+
+/*
+ * Serves the ring until it must leave.  It claims more at once while items are short, so that short
+ * ones cost little and long ones are spread evenly.
+ */
+VYRE_FUNCTION void vyre__work(vyre_ctx *c, vyre__worker *w)
+{
+  const vyre_u64 born = vyre_clock_ns(c);
+  vyre_u64 now = born, busy = born; /* busy: when it last had something to do */
+  vyre_u64 told_of = w->done;       /* completions that the host was told of */
+  vyre_u32 most = 1u, misses = 0u;
+  while (!vyre__must_leave(w)) {
+    vyre_u64 position = 0u, before;
+    vyre_u32 n = 0u, i;
+    const vyre_u32 claim = vyre__claim(w, most, &position, &n);
+    if (claim == VYRE__CLAIM_LOST)
+      continue;
+    if (claim == VYRE__CLAIM_EMPTY) {
+      if (told_of != w->done) {
+        vyre__tell(c, w);
+        told_of = w->done;
+      }
+      vyre_backoff(c, misses);
+      misses += 1u;
+      now = vyre_clock_ns(c);
+      if (now - busy >= w->push.max_idle_ns) {
+        vyre__try_to_leave(w);
+        busy = now;
+      }
+    } else {
+      if (misses != 0u)
+        now = vyre_clock_ns(c);
+      before = now;
+      misses = 0u;
+      for (i = 0u; i < n; ++i)
+        vyre__serve(c, w, (position + i) & VYRE_RING_POSITION_MASK);
+      now = vyre_clock_ns(c);
+      busy = now;
+      if (now - before < VYRE__CLAIM_NS)
+        most = most < VYRE__CLAIM_MOST ? 2u * most : most;
+      else if (now - before > 2u * VYRE__CLAIM_NS)
+        most = most > 1u ? most / 2u : 1u;
+      /* Relaxed: only says when; if two workers tell at once, nothing is lost. */
+      if (now - vyre_atomic_load_u64(&w->state->told, VYRE_RELAXED, VYRE_SCOPE_DEVICE) >=
+          VYRE__TELL_NS) {
+        vyre_atomic_store_u64(&w->state->told, now, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+        vyre__tell(c, w);
+        told_of = w->done;
+      }
+    }
+    if (now - born >= w->push.max_resident_ns)
+      vyre__leave_now(w);
+  }
+  if (told_of != w->done)
+    vyre__tell(c, w);
+}
+
+VYRE_SEGMENT(vyre_engine_persistent)
+(vyre_ctx *c, VYRE_GLOBAL vyre_u8 *ring, VYRE_GLOBAL vyre_u8 *control, VYRE_GLOBAL vyre_u8 *state,
+ VYRE_GLOBAL const vyre_u8 *rules, VYRE_GLOBAL const vyre_u8 *input,
+ VYRE_GLOBAL vyre_job_record *records)
+{
+  vyre__worker w;
+  w.push = *vyre_push(c, vyre_engine_push);
+  if (vyre_group_id(c, 0) >= w.push.workers || vyre_local_id(c, 0) != 0u)
+    return;
+  w.header = (VYRE_GLOBAL vyre_ring_header *)ring;
+  w.cells = (VYRE_GLOBAL vyre_ring_cell *)(ring + w.header->cells_offset);
+  w.released = (VYRE_GLOBAL vyre_u64 *)(ring + w.header->released_offset);
+  w.results = (VYRE_GLOBAL vyre_ring_result *)(ring + w.header->results_offset);
+  w.cells_mask = vyre_shl_u64(1u, w.header->capacity_log2) - 1u;
+  w.results_mask = vyre_shl_u64(1u, w.header->completions_log2) - 1u;
+  w.control = (VYRE_GLOBAL vyre_engine_control *)control;
+  w.workers = (VYRE_GLOBAL vyre_engine_worker *)(control + sizeof(vyre_engine_control));
+  w.own = w.workers + vyre_group_id(c, 0);
+  w.state = (VYRE_GLOBAL vyre_engine_state *)state;
+  w.rules = rules;
+  w.input = input;
+  w.records = records;
+  /* This worker's counts go on from its last launch, which has ended. */
+  w.done = w.own->done;
+  w.stored[0] = w.own->stored[0];
+  w.stored[1] = w.own->stored[1];
+  vyre__work(c, &w);
+}
+
+/* ---- the batch entry ---- */
+
+VYRE_SEGMENT(vyre_engine_batch)
+(vyre_ctx *c, VYRE_GLOBAL const vyre_engine_batch_item *items,
+ VYRE_GLOBAL vyre_engine_batch_result *results, VYRE_GLOBAL vyre_engine_state *state,
+ VYRE_GLOBAL const vyre_u8 *rules, VYRE_GLOBAL const vyre_u8 *input,
+ VYRE_GLOBAL vyre_job_record *records)
+{
+  const vyre_engine_push push = *vyre_push(c, vyre_engine_push);
+  const vyre_u64 i = vyre_global_id(c, 0);
+  vyre_u32 value;
+  vyre_job job;
+  if (i >= push.items)
+    return;
+  job.ticket = items[i].ticket;
+  job.rule_set_id = items[i].item[2];
+  job.correlation = items[i].item[3];
+  job.wanted = 0u;
+  job.stored = 0u;
+  job.reserved = 0u;
+  job.records = records;
+  job.cursor = &state->cursor[0][0];
+  job.capacity = push.bank_records;
+  results[i].status =
+      vyre__run_item(c, &push, rules, input, items[i].item[0], items[i].item[1], &job, &value);
+  results[i].value = value;
+  results[i].stored = job.stored;
+  results[i].reserved = 0u;
+}

@@ -1,0 +1,136 @@
+/*
+ * keeper.c - the thread that keeps a persistent launch there while anything is unfinished.
+ *
+ * A launch ends by itself: when it was idle or resident for long, or on the stop word.  That it
+ * has left is known from its pending handle and from nothing else; then, if items are unfinished,
+ * another one is started and goes on where the last one was: the tail is in device memory and no
+ * claimed item is left behind.  While nothing is unfinished and no launch is there, the thread
+ * sleeps.
+ */
+#include "core/engine/engine.h"
+
+#define POLL_NS 1000000u /* while something is unfinished */
+#define IDLE_NS 20000000u
+
+static void set_state(vyre_engine *engine, uint32_t state)
+{
+  /* Relaxed: no launch is there to write it; the fence in the keeper's wait orders it before the
+     look at the ring. */
+  __atomic_store_n(&engine->ring->header->state, state, __ATOMIC_RELAXED);
+}
+
+vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
+{
+  vyre_device *device = engine->device;
+  const vyre__engine_plan *plan = &engine->plan;
+  const vyre__region *regions[VYRE_ENGINE_BINDINGS] = {
+      &engine->ring_memory, &engine->control_memory, &engine->state,
+      &engine->rules,       &engine->input,          &engine->records};
+  vyre_binding bindings[VYRE_ENGINE_BINDINGS];
+  /* Only the keeper counts launches; relaxed for the readers of statistics. */
+  const uint64_t launch = __atomic_add_fetch(&engine->launches, 1, __ATOMIC_RELAXED);
+  const vyre_engine_push push = {.input_size = plan->input_size,
+                                 .first_position = engine->first_position,
+                                 .max_idle_ns = plan->max_idle_ns,
+                                 .max_resident_ns = plan->max_resident_ns,
+                                 .workers = plan->workers,
+                                 .rule_sets = engine->rule_sets,
+                                 .bank_records = plan->bank_records,
+                                 .launch = (uint32_t)launch & 0x3fffffffu,
+                                 .notify = engine->notify};
+  vyre_dispatch_desc desc = {.struct_size = sizeof desc,
+                             .binding_count = VYRE_ENGINE_BINDINGS,
+                             .flags = VYRE_DISPATCH_PERSISTENT,
+                             .kernel = engine->kernel,
+                             .bindings = bindings,
+                             .binding_stride = sizeof bindings[0],
+                             .groups = {plan->workers, 1, 1},
+                             .workgroup = {1, 1, 1},
+                             .push = &push,
+                             .push_size = sizeof push,
+                             .id_limit = VYRE_ENGINE_BINDINGS};
+  vyre_status status;
+  for (uint32_t i = 0; i < VYRE_ENGINE_BINDINGS; ++i)
+    bindings[i] = vyre__engine_bind(
+        engine, i, regions[i], 0, regions[i]->size,
+        i == VYRE_ENGINE_RULES || i == VYRE_ENGINE_INPUT ? VYRE_READ_ONLY : VYRE_READ_WRITE);
+  set_state(engine, VYRE_RING_STATE_RUNNING);
+  status = vyre__device_note(
+      device, device->backend->dispatch(device->handle, &desc, &engine->launch, err));
+  if (status != VYRE_OK) {
+    set_state(engine, VYRE_RING_STATE_ABSENT);
+    __atomic_sub_fetch(&engine->launches, 1, __ATOMIC_RELAXED);
+  }
+  return status;
+}
+
+/* The launch has ended with `status`, for good. */
+static void bury(vyre_engine *engine, vyre_status status)
+{
+  engine->device->backend->pending_release(engine->launch);
+  engine->launch = NULL;
+  set_state(engine, VYRE_RING_STATE_ABSENT);
+  if (status != VYRE_OK)
+    vyre__engine_abort(engine, vyre__device_note(engine->device, status));
+  else if (!__atomic_load_n(&engine->stopping, __ATOMIC_RELAXED) &&
+           !vyre__engine_unfinished(engine))
+    __atomic_fetch_add(&engine->idle_exits, 1, __ATOMIC_RELAXED); /* statistics */
+}
+
+/* A loss that another call found counts too: its launch may never end. */
+static bool is_lost(const vyre_engine *engine)
+{
+  return vyre__device_check(engine->device, engine->generation, NULL) == VYRE_ERROR_DEVICE_LOST;
+}
+
+/*
+ * Watches a launch for a while.  Workers wake sleeping waiters themselves, but not in the middle of
+ * a long item: completions that they had posted before it are told from here.
+ */
+static void watch(vyre_engine *engine, uint64_t *told_of)
+{
+  const bool busy = vyre__engine_unfinished(engine);
+  const vyre_status status =
+      engine->device->backend->pending_wait(engine->launch, busy ? POLL_NS : IDLE_NS, NULL);
+  const uint64_t done = vyre__engine_done(engine);
+  if (done != *told_of) {
+    *told_of = done;
+    vyre__engine_tell(engine);
+  }
+  if (status != VYRE_ERROR_TIMEOUT)
+    bury(engine, status);
+  else if (is_lost(engine))
+    vyre__engine_abort(engine, VYRE_ERROR_DEVICE_LOST);
+}
+
+void *vyre__engine_keeper(void *self)
+{
+  vyre_engine *engine = self;
+  uint64_t told_of = 0;
+  for (;;) {
+    uint32_t epoch;
+    vyre_status status;
+    if (engine->launch) {
+      watch(engine, &told_of);
+      continue;
+    }
+    /* Its fence pairs with the submitter's: the state is ABSENT before the ring is looked at. */
+    epoch = vyre__wake_prepare(&engine->keeper);
+    /* Acquire: pairs with the release of whoever asks the thread to end. */
+    if (__atomic_load_n(&engine->stopping, __ATOMIC_ACQUIRE)) {
+      vyre__wake_cancel(&engine->keeper);
+      break;
+    }
+    if (__atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) != VYRE_OK ||
+        !vyre__engine_unfinished(engine)) {
+      vyre__wake_sleep(&engine->keeper, epoch, VYRE_NO_TIMEOUT);
+      continue;
+    }
+    vyre__wake_cancel(&engine->keeper);
+    status = vyre__engine_launch(engine, NULL);
+    if (status != VYRE_OK)
+      vyre__engine_abort(engine, status);
+  }
+  vyre__engine_thread_ended(engine);
+  return NULL;
+}

@@ -1,0 +1,106 @@
+/*
+ * wait.c - how every call of the engine waits: a short spin, then a sleep on the ring's
+ * `completed` word, which whoever serves the ring advances.
+ */
+#include "core/engine/engine.h"
+
+vyre_status vyre__engine_check(const vyre_engine *engine)
+{
+  if (!engine)
+    return VYRE_ERROR_INVALID_ARGUMENT;
+  return vyre__context_is_ours(engine->device->context) ? VYRE_OK : VYRE_ERROR_FORKED;
+}
+
+void vyre__engine_tell(vyre_engine *engine)
+{
+  vyre__wake_all(&engine->ring->header->completed);
+}
+
+/* The item that a wait is blocked by, and since when it is known to be in a worker's hands. */
+typedef struct overdue {
+  uint64_t ticket;
+  uint64_t since;
+  bool claimed;
+} overdue;
+
+static bool is_claimed(const vyre_engine *engine, uint64_t ticket)
+{
+  const vyre_ring *ring = engine->ring;
+  /* Acquire: pairs with the worker's release of the cell; it took the item out before. */
+  const uint64_t released =
+      __atomic_load_n(&ring->released[ticket & ring->capacity_mask], __ATOMIC_ACQUIRE);
+  return vyre__ring_distance(released, vyre__ring_stamp(ticket)) >= 0;
+}
+
+/* True once the item that blocks has been in a worker's hands for longer than max_item_ms. */
+static bool item_overdue(const vyre_engine *engine, overdue *watch, uint64_t blocked, uint64_t now)
+{
+  const bool claimed = blocked != vyre__engine_head(engine) && is_claimed(engine, blocked);
+  if (watch->ticket != blocked || !watch->claimed || !claimed) {
+    watch->ticket = blocked;
+    watch->claimed = claimed;
+    watch->since = now;
+  }
+  return watch->claimed && now - watch->since >= engine->plan.max_item_ns;
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
+}
+
+static uint64_t later_by(uint64_t now, uint64_t ns)
+{
+  return ns > VYRE_NO_TIMEOUT - now ? VYRE_NO_TIMEOUT : now + ns;
+}
+
+static bool spin(vyre_engine *engine, vyre__engine_condition condition, void *self,
+                 uint64_t deadline, uint64_t *out_blocked)
+{
+  const uint64_t end = earlier(deadline, later_by(vyre__now_ns(), engine->spin_ns));
+  do {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+    if (condition(engine, self, out_blocked))
+      return true;
+  } while (vyre__now_ns() < end);
+  return false;
+}
+
+vyre_status vyre__engine_wait_until(vyre_engine *engine, vyre__engine_condition condition,
+                                    void *self, uint64_t timeout_ns)
+{
+  vyre_ring_wake *wake = &engine->ring->header->completed;
+  uint64_t blocked = 0, deadline;
+  overdue watch = {0};
+  if (condition(engine, self, &blocked))
+    return VYRE_OK;
+  if (!timeout_ns)
+    return VYRE_ERROR_TIMEOUT;
+  deadline = vyre__deadline(timeout_ns);
+  if (spin(engine, condition, self, deadline, &blocked))
+    return VYRE_OK;
+  for (;;) {
+    /* The sleeper counts itself in before it looks: see vyre__wake_prepare() for the fences. */
+    const uint32_t epoch = vyre__wake_prepare(wake);
+    uint64_t until = deadline, now;
+    if (condition(engine, self, &blocked)) {
+      vyre__wake_cancel(wake);
+      return VYRE_OK;
+    }
+    now = vyre__now_ns();
+    if (now >= deadline ||
+        (engine->plan.max_item_ns && item_overdue(engine, &watch, blocked, now))) {
+      vyre__wake_cancel(wake);
+      return VYRE_ERROR_TIMEOUT;
+    }
+    if (engine->plan.max_item_ns && blocked != vyre__engine_head(engine))
+      until = earlier(until, later_by(watch.since, engine->plan.max_item_ns));
+    if (engine->plan.max_item_ns && until <= now) /* not claimed yet: look again later */
+      until = earlier(deadline, later_by(now, engine->plan.max_item_ns));
+    if (!engine->notify && vyre__engine_unfinished(engine))
+      until = earlier(until, later_by(now, engine->slice_ns));
+    vyre__wake_sleep(wake, epoch, until);
+  }
+}
