@@ -6,7 +6,9 @@
  * (offset of the byte after it from the item's start, rule index).  No byte outside
  * data[0 .. size) is read.
  */
+#ifndef VYRE_KERNEL_H /* a device has the language in front of this text already */
 #include "vyre_kernel.h"
+#endif
 
 /* Words of the automaton's header. */
 #define SCAN_FORM 2

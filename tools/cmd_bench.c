@@ -1,0 +1,112 @@
+/*
+ * cmd_bench.c - `vyre bench`: finds the benchmark, prints its report.
+ */
+#include "tools/bench/bench.h"
+#include "tools/cli.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static const char help[] =
+    "Usage: vyre bench NAME [--json FILE] [--device SEL] [--rounds N] [--jobs N]\n"
+    "       vyre bench --list\n"
+    "\n"
+    "Runs a benchmark.  What is compared is measured in one process and told as ratios; rows\n"
+    "with a target say whether it was met.\n"
+    "\n"
+    "      --json FILE    also write the report as JSON\n"
+    "  -d, --device SEL   which device; default cpu\n"
+    "      --rounds N     measured rounds; default: the benchmark's own\n"
+    "      --jobs N       work items a round; default: the benchmark's own\n"
+    "  -l, --list         the names\n"
+    "  -h, --help         this text\n"
+    "\n"
+    "Exit status: 0 it ran, whether or not targets were met; 2 an error.\n";
+
+static int list_all(void)
+{
+  const bench_entry *entry;
+  uint32_t i;
+
+  for (i = 0; (entry = bench_at(i)) != NULL; i++) {
+    printf("%-9s %s\n", entry->name, entry->summary);
+  }
+  return CLI_OK;
+}
+
+static int run_bench(const bench_entry *entry, const bench_options *options, const char *json)
+{
+  vyre_error err = VYRE_ERROR_INIT;
+  bench_report report;
+  int exit_status = CLI_OK;
+
+  bench_report_init(&report);
+  if (entry->run(options, &report, &err) != VYRE_OK) {
+    cli_report(entry->name, &err);
+    exit_status = CLI_ERROR;
+  } else {
+    if (!bench_report_print(&report, stdout)) {
+      exit_status = CLI_ERROR; /* main() tells */
+    }
+    if (json != NULL && bench_report_write_json(&report, json, &err) != VYRE_OK) {
+      cli_report(NULL, &err);
+      exit_status = CLI_ERROR;
+    }
+  }
+  bench_report_free(&report);
+  return exit_status;
+}
+
+static int run(int argc, char **argv)
+{
+  static const struct option longs[] = {{"json", required_argument, NULL, 'j'},
+                                        {"device", required_argument, NULL, 'd'},
+                                        {"rounds", required_argument, NULL, 'r'},
+                                        {"jobs", required_argument, NULL, 'n'},
+                                        {"list", no_argument, NULL, 'l'},
+                                        CLI_HELP_OPTION,
+                                        {NULL, 0, NULL, 0}};
+  bench_options options = BENCH_OPTIONS_INIT;
+  const bench_entry *entry;
+  const char *json = NULL;
+  uint64_t number;
+  int option, exit_status;
+
+  if (argc > 1 && bench_child(argc - 1, argv + 1, &exit_status)) {
+    return exit_status;
+  }
+  while ((option = cli_next_option(&cli_verb_bench, argc, argv, "d:lh", longs)) !=
+         CLI_OPTIONS_END) {
+    switch (option) {
+    case 'j':
+      json = optarg;
+      break;
+    case 'd':
+      options.device = optarg;
+      break;
+    case 'r':
+    case 'n':
+      if (!cli_number(optarg, 1, UINT32_MAX, &number)) {
+        return cli_usage("'%s': give a number from 1", optarg);
+      }
+      *(option == 'r' ? &options.rounds : &options.jobs) = (uint32_t)number;
+      break;
+    case 'l':
+      return list_all();
+    default:
+      return option == CLI_OPTIONS_HELP ? CLI_OK : CLI_ERROR;
+    }
+  }
+  if (optind + 1 != argc) {
+    return cli_usage(optind == argc ? "the name of a benchmark is missing; --list names them"
+                                    : "give one name");
+  }
+  entry = bench_find(argv[optind]);
+  if (entry == NULL) {
+    return cli_usage("there is no benchmark '%s'; --list names them", argv[optind]);
+  }
+  options.progress = isatty(STDERR_FILENO) ? stderr : NULL;
+  return run_bench(entry, &options, json);
+}
+
+const cli_verb cli_verb_bench = {"bench", "measure, and compare by ratios", help, run};

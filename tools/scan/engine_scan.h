@@ -1,0 +1,67 @@
+/*
+ * engine_scan.h - scans files through the engine: cuts them into pieces, gathers the matches of
+ * each file, and hands files over in the order of the list.
+ *
+ * Pieces of a file overlap by the longest pattern less one byte; a match belongs to the piece in
+ * whose fresh bytes it ends, so each is found exactly once wherever the edges lie.  Later files are
+ * read and scanned while an earlier one is not complete.  Memory is the engine's region and bank,
+ * and the matches of the files that are not handed over yet.
+ */
+#ifndef VYRE_SCAN_ENGINE_SCAN_H
+#define VYRE_SCAN_ENGINE_SCAN_H
+
+#include "tools/scan/automaton.h"
+#include "tools/scan/walk.h"
+
+#include "vyre.h"
+
+/* Fresh bytes of a piece, unless the options say another number. */
+#define VYRE__SCAN_PIECE (UINT32_C(128) << 10)
+
+typedef struct vyre__scan_match {
+  uint64_t offset; /* of its first byte in the file */
+  uint32_t rule;
+} vyre__scan_match;
+
+/* Called on the thread of vyre__scan_run(). */
+typedef struct vyre__scan_sink {
+  void *self;
+  /*
+   * A file is complete: `count` matches, sorted by offset and rule.  `matches` is NULL if only the
+   * number is wanted.  False ends the scan: the results cannot be written.
+   */
+  bool (*file)(void *self, const char *path, const vyre__scan_match *matches, uint64_t count);
+  /* A file that could not be read to its end (ERROR), or something to know about it (NOTE). */
+  void (*trouble)(void *self, vyre__walk_level level, const char *path, const char *cause);
+  /* Now and then; may be NULL. */
+  void (*progress)(void *self, uint64_t files, uint64_t bytes);
+} vyre__scan_sink;
+
+typedef struct vyre__scan_options {
+  vyre_engine_mode mode;
+  uint32_t piece;        /* fresh bytes of a piece; 0: VYRE__SCAN_PIECE */
+  uint32_t bank_records; /* records in each half of the bank, at first; 0: 262144 */
+  bool count_only;       /* matches are counted and not kept */
+} vyre__scan_options;
+
+typedef struct vyre__scan_stats {
+  uint64_t files, bytes, matches, errors;
+  uint64_t pieces, retries, launches, swaps;
+  uint32_t workers;
+  uint32_t bank_records;
+  bool persistent;
+  char choice[256]; /* "persistent: …", mode and why */
+} vyre__scan_stats;
+
+/*
+ * Scans `list`.  `code` has rows for the handler `scan`.  What concerns one file is told to the
+ * sink and counted in `errors`, and the scan goes on; an error that is returned ended it, and the
+ * files that were not handed over are missing.  `out_stats` is filled in any case.
+ */
+vyre_status vyre__scan_run(vyre_device *device, const vyre__rules *rules,
+                           const vyre__automaton *automaton, const vyre_code *code,
+                           uint32_t code_count, const vyre__walk_list *list,
+                           const vyre__scan_options *options, const vyre__scan_sink *sink,
+                           vyre__scan_stats *out_stats, vyre_error *err);
+
+#endif
