@@ -329,21 +329,26 @@ typedef struct vyre_native_entry {
 } vyre_native_entry;
 
 #define VYRE_UNPACK(...) __VA_ARGS__
-#define VYRE_PARAM_CONST(i, name) i
-#define VYRE_PARAM_IN(i, name) i
-#define VYRE_PARAM_OUT(i, name) i
-#define VYRE_PARAM_INOUT(i, name) i
-#define VYRE_PARAM_LOCAL(i, name) i
-#define VYRE_ARG(i, name) vyre__bindings[i]
+/* In plain C the PARAM words together are one declaration, `void *const a = …, *const b = …;`: the
+   addresses are loop invariants, without which no compiler makes vector code of the loop below. */
+#define VYRE__PARAM(i) *const vyre__arg_##i = vyre__bindings[i]
+#define VYRE_PARAM_CONST(i, name) VYRE__PARAM(i)
+#define VYRE_PARAM_IN(i, name) VYRE__PARAM(i)
+#define VYRE_PARAM_OUT(i, name) VYRE__PARAM(i)
+#define VYRE_PARAM_INOUT(i, name) VYRE__PARAM(i)
+#define VYRE_PARAM_LOCAL(i, name) VYRE__PARAM(i)
+#define VYRE_ARG(i, name) vyre__arg_##i
 
 #define VYRE_ENTRY(name, params, args)                                                             \
   static void vyre__item_##name(vyre_ctx *vyre__c, void *const *vyre__bindings)                    \
   {                                                                                                \
+    void VYRE_UNPACK params;                                                                       \
     vyre_segment_##name(vyre__c, VYRE_UNPACK args);                                                \
   }                                                                                                \
   static void vyre__groups_##name(const vyre_ctx *vyre__launch, void *const *vyre__bindings,       \
                                   vyre_u64 vyre__first, vyre_u64 vyre__count)                      \
   {                                                                                                \
+    void VYRE_UNPACK params;                                                                       \
     vyre_ctx vyre__item = *vyre__launch;                                                           \
     vyre_ctx *vyre__c = &vyre__item;                                                               \
     const vyre_u32 vyre__nx = vyre__item.local_size[0], vyre__ny = vyre__item.local_size[1];       \
