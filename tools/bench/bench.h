@@ -14,13 +14,13 @@
 
 /* Zero means the benchmark's own default. */
 typedef struct bench_options {
-  uint32_t jobs;        /* work items a round */
-  uint32_t rounds;      /* measured rounds */
-  uint32_t workers;     /* engine workers */
-  uint32_t reserved;    /* 0 */
-  const char *device;   /* selector; NULL: "cpu" */
-  const char *self;     /* this program's file; NULL: /proc/self/exe */
-  FILE *progress;       /* a line a round, or NULL */
+  uint32_t jobs;      /* work items a round */
+  uint32_t rounds;    /* measured rounds */
+  uint32_t workers;   /* engine workers */
+  uint32_t reserved;  /* 0 */
+  const char *device; /* selector; NULL: "cpu" */
+  const char *self;   /* this program's file; NULL: /proc/self/exe */
+  FILE *progress;     /* a line a round, or NULL */
 } bench_options;
 #define BENCH_OPTIONS_INIT                                                                         \
   {                                                                                                \
