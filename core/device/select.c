@@ -9,6 +9,8 @@
 
 /* ---- reading ---- */
 
+#define MAX_SELECTOR 4096u
+
 static const char grammar[] =
     "write terms separated by ',': any, gpu, integrated, a plugin (cpu), a plugin and an index "
     "(cuda:0), a PCI address, a UUID or a device id; '!' in front of a term excludes";
@@ -56,14 +58,24 @@ static vyre_status read_term(const char *text, uint32_t length, vyre__term *term
   return VYRE_OK;
 }
 
+/* A selector that only excludes asks for any other device. */
+static void complete(vyre__selection *selection)
+{
+  static const vyre__term any = {"any", 3, false};
+  uint32_t i;
+  for (i = 0; i < selection->term_count; i++)
+    if (!selection->terms[i].excludes)
+      return;
+  selection->terms[selection->term_count++] = any;
+}
+
 static vyre_status read_selector(vyre__selection *selection, vyre_error *err)
 {
   const char *text = selection->selector, *end = NULL;
-  size_t length = strnlen(text, 4097);
-  if (length > 4096)
+  if (strnlen(text, MAX_SELECTOR + 1) > MAX_SELECTOR)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, grammar,
-                     "the device selector is longer than 4096 bytes");
-  for (;; text = end + 1) {
+                     "the device selector is longer than %u bytes", MAX_SELECTOR);
+  do {
     vyre_status status;
     end = strchr(text, ',');
     if (selection->term_count == VYRE__MAX_TERMS)
@@ -74,9 +86,11 @@ static vyre_status read_selector(vyre__selection *selection, vyre_error *err)
     if (status)
       return status;
     selection->term_count += 1;
-    if (!end)
-      return VYRE_OK;
-  }
+    if (end)
+      text = end + 1;
+  } while (end);
+  complete(selection);
+  return VYRE_OK;
 }
 
 /* ---- matching ---- */
@@ -129,17 +143,11 @@ static const vyre__term *first_match(const vyre__selection *selection, bool excl
 
 static void judge(vyre__selection *selection)
 {
-  static const vyre__term any = {"any", 3, false};
-  bool only_excludes = true;
   uint32_t i;
-  for (i = 0; i < selection->term_count; i++)
-    if (!selection->terms[i].excludes)
-      only_excludes = false;
   for (i = 0; i < selection->devices->count; i++) {
     const vyre_device_info *info = &selection->devices->rows[i].info;
-    vyre__verdict *verdict = &selection->verdicts[i];
-    verdict->excluded_by = first_match(selection, true, info);
-    verdict->matched_by = only_excludes ? &any : first_match(selection, false, info);
+    selection->verdicts[i].excluded_by = first_match(selection, true, info);
+    selection->verdicts[i].matched_by = first_match(selection, false, info);
   }
 }
 
@@ -169,14 +177,6 @@ static void put_in_order(vyre__selection *selection)
     for (i = 0; i < devices->count; i++)
       if (!selection->verdicts[i].excluded_by &&
           selection->verdicts[i].matched_by == &selection->terms[term])
-        selection->order[selection->order_count++] = i;
-  /* Matched by no term of the list: the "any" of a selector that only excludes. */
-  for (i = 0; i < devices->count && !selection->order_count; i++)
-    if (selection->verdicts[i].matched_by && !selection->verdicts[i].excluded_by)
-      break;
-  if (!selection->order_count)
-    for (; i < devices->count; i++)
-      if (selection->verdicts[i].matched_by && !selection->verdicts[i].excluded_by)
         selection->order[selection->order_count++] = i;
   selection->asked_count = selection->order_count;
   for (i = 0; i < devices->count; i++)

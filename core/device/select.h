@@ -44,7 +44,7 @@ typedef struct vyre__selection {
   const vyre__devices *devices;
   const char *selector; /* borrowed */
   vyre_policy policy;
-  vyre__term terms[VYRE__MAX_TERMS];
+  vyre__term terms[VYRE__MAX_TERMS + 1]; /* and the "any" of one that only excludes */
   uint32_t term_count;
   vyre__verdict *verdicts; /* one for each device */
   uint32_t *order;         /* devices to try, best first */
