@@ -145,12 +145,16 @@ static void print_device(const vyre_device_info *info, const cli_colours *colour
   print_row("id", info->id);
   print_row("pci", info->pci);
   print_row("uuid", info->uuid);
-  printf("  %-14s %s, one buffer up to %s\n", "memory",
-         bytes_text(info->memory_bytes, memory, sizeof memory),
-         bytes_text(info->max_buffer_bytes, buffer, sizeof buffer));
-  printf("  %-14s %" PRIu32 ", subgroups of %" PRIu32 ", progress %s\n", "compute units",
-         info->compute_units, info->subgroup_size, find_name(progresses, info->progress));
-  printf("  %-14s up to %" PRIu32 " items (%" PRIu32 " x %" PRIu32 " x %" PRIu32
+  printf("  %-14s %s", "memory", bytes_text(info->memory_bytes, memory, sizeof memory));
+  if (info->max_buffer_bytes != 0) {
+    printf(", one buffer up to %s", bytes_text(info->max_buffer_bytes, buffer, sizeof buffer));
+  }
+  printf("\n  %-14s %" PRIu32 ", progress %s", "compute units", info->compute_units,
+         find_name(progresses, info->progress));
+  if (info->subgroup_size != 0) {
+    printf(", subgroups of %" PRIu32, info->subgroup_size);
+  }
+  printf("\n  %-14s up to %" PRIu32 " items (%" PRIu32 " x %" PRIu32 " x %" PRIu32
          "), %s of workgroup memory\n",
          "workgroup", info->max_workgroup_items, info->max_workgroup[0], info->max_workgroup[1],
          info->max_workgroup[2], bytes_text(info->max_workgroup_memory, local, sizeof local));

@@ -5,9 +5,11 @@
 #include "tools/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *cli_name = "vyre";
 int cli_stdout_errno;
@@ -65,11 +67,26 @@ static int finish(int status)
   return status;
 }
 
+/* A standard stream that was closed must not become some file that is opened later.  What takes its
+   place cannot be written, so that writing to it is still an error. */
+static void hold_standard_streams(void)
+{
+  int fd;
+
+  do {
+    fd = open("/dev/null", O_RDONLY | O_NOCTTY);
+  } while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd > STDERR_FILENO) {
+    close(fd);
+  }
+}
+
 int main(int argc, char **argv)
 {
   static char name[32];
   size_t i;
 
+  hold_standard_streams();
   /* A reader that went away is seen as a write error. */
   signal(SIGPIPE, SIG_IGN);
   if (argc < 2) {

@@ -2,8 +2,8 @@
  * bench_engine.c - the same jobs three ways, on the same device, in the same process, by turns:
  *
  *   engine    submitted in batches to a running engine, completions reaped
- *   loop      one launch whose one item runs all jobs, one after the other, on one core; and one
- *             launch with as many such loops as the engine has workers, at the same time
+ *   loop      one launch whose one item runs all jobs, one after the other, on one core
+ *   launch    one launch with an item for each job, on all cores
  *   dispatch  a dispatch for each job, waited for
  *
  * All run the same machine code on the same bytes of a resident buffer.  What is compared are
@@ -39,8 +39,8 @@ typedef struct bench_run {
 /* Seconds of one round. */
 typedef struct bench_times {
   double engine;
-  double one;      /* loop on one core */
-  double together; /* loops on all workers' cores */
+  double loop;
+  double launch;
   double dispatch; /* of all jobs */
 } bench_times;
 
@@ -206,10 +206,10 @@ static vyre_status measure(bench_run *run, bench_times *out, vyre_error *err)
     let_it_leave(run);
     if (status == VYRE_OK)
       status = run_loop(run, 1, &seconds, err);
-    times.one = best(times.one, seconds);
+    times.loop = best(times.loop, seconds);
     if (status == VYRE_OK)
-      status = run_loop(run, run->workers, &seconds, err);
-    times.together = best(times.together, seconds);
+      status = run_loop(run, run->jobs, &seconds, err);
+    times.launch = best(times.launch, seconds);
   }
   if (status == VYRE_OK)
     status = run_dispatches(run, &seconds, err);
@@ -233,9 +233,9 @@ static void tell(const bench_run *run, const bench_options *options, uint32_t ro
   if (options->progress)
     fprintf(options->progress,
             "round %u: engine %.2f ms, loop on one core %.2f ms (engine / loop x %u workers: "
-            "%.2f), loops on all %.2f ms (%.2f), a dispatch a job %.2f ms (%.1f x)\n",
-            round + 1, t->engine * 1e3, t->one * 1e3, run->workers,
-            t->one / run->workers / t->engine, t->together * 1e3, t->together / t->engine,
+            "%.2f), one launch of all %.2f ms (%.2f), a dispatch a job %.2f ms (%.1f x)\n",
+            round + 1, t->engine * 1e3, t->loop * 1e3, run->workers,
+            t->loop / run->workers / t->engine, t->launch * 1e3, t->launch / t->engine,
             t->dispatch * 1e3, t->dispatch / t->engine);
 }
 
@@ -249,18 +249,18 @@ static void report_rounds(bench_report *report, const bench_run *run, const benc
     const bench_times *t = &times[i];                                                              \
     values[i] = (expression);                                                                      \
   }
-  MEDIAN(t->one / workers / t->engine)
+  MEDIAN(t->loop / workers / t->engine)
   bench_report_at_least(report, "engine / (plain loop x workers)", bench_median(values, rounds),
                         "ratio", 0.9);
-  MEDIAN(t->together / t->engine)
-  bench_report_value(report, "engine / (loops on all workers at once)",
-                     bench_median(values, rounds), "ratio");
-  MEDIAN((t->engine * workers - t->one) / jobs * 1e9)
+  MEDIAN(t->launch / t->engine)
+  bench_report_value(report, "engine / (one launch of all jobs)", bench_median(values, rounds),
+                     "ratio");
+  MEDIAN((t->engine * workers - t->loop) / jobs * 1e9)
   bench_report_at_most(report, "worker time over the kernel, a job", bench_median(values, rounds),
                        "ns", 150);
   MEDIAN(t->dispatch / t->engine)
   bench_report_value(report, "a dispatch a job / engine", bench_median(values, rounds), "ratio");
-  MEDIAN(t->one / jobs * 1e9)
+  MEDIAN(t->loop / jobs * 1e9)
   bench_report_value(report, "kernel, a job", bench_median(values, rounds), "ns");
   MEDIAN(t->engine / jobs * 1e9)
   bench_report_value(report, "engine, a job", bench_median(values, rounds), "ns");
