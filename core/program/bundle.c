@@ -20,6 +20,7 @@ struct vyre_bundle {
 
 static vyre_status check_header(const unsigned char *image, uint64_t size, vyre_error *err)
 {
+  static const unsigned char zeros[VYRE__BUNDLE_HEADER - VYRE__BUNDLE_AT_RESERVED];
   uint64_t room = 0, stated = 0;
   uint32_t count = 0, version = 0;
   if (size < VYRE__BUNDLE_HEADER || memcmp(image, VYRE__BUNDLE_MAGIC, 8))
@@ -33,6 +34,8 @@ static vyre_status check_header(const unsigned char *image, uint64_t size, vyre_
     return REFUSE("the bundle has %llu bytes, its header says %llu", U64(size), U64(stated));
   if (vyre__bundle_hash(image, size) != vyre__get_u64(image + VYRE__BUNDLE_AT_HASH))
     return REFUSE("the bundle is damaged: its hash is wrong");
+  if (memcmp(image + VYRE__BUNDLE_AT_RESERVED, zeros, sizeof zeros) != 0)
+    return REFUSE("the bundle's header has reserved bytes that are not zero");
   count = vyre__get_u32(image + VYRE__BUNDLE_AT_COUNT);
   room = (size - VYRE__BUNDLE_HEADER) / VYRE__BUNDLE_ENTRY;
   if (!count || count > room)

@@ -21,7 +21,8 @@
 #define VYRE__BUNDLE_AT_HASH 24u          /* u64, over everything but itself */
 #define VYRE__BUNDLE_AT_MANIFEST 32u      /* u64 offset, 0 for none */
 #define VYRE__BUNDLE_AT_MANIFEST_SIZE 40u /* u64, with its NUL */
-#define VYRE__BUNDLE_HEADER 64u           /* 48 to 63: zeros */
+#define VYRE__BUNDLE_AT_RESERVED 48u      /* zeros up to the end */
+#define VYRE__BUNDLE_HEADER 64u
 
 /* One entry of the table behind the header. */
 #define VYRE__BUNDLE_FORMAT_SIZE 32u /* texts, filled up with NUL, at least one NUL */
