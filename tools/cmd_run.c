@@ -442,7 +442,7 @@ static bool print_json(const job *j, request *r)
       "wall", cli_json_seconds(j->result.wall_ns), "device", cli_json_seconds(j->result.device_ns),
       "enqueue", cli_json_seconds(j->result.enqueue_ns), "wait",
       cli_json_seconds(j->result.wait_ns), "outputs", outputs);
-  return cli_print_json(root, JSON_INDENT(2));
+  return cli_print_json(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 }
 
 static int run(int argc, char **argv)

@@ -14,12 +14,8 @@
 const char *cli_name = "vyre";
 int cli_stdout_errno;
 
-static const cli_verb *const verbs[] = {
-    &cli_verb_devices, &cli_verb_scan, &cli_verb_run, &cli_verb_compile,
-#ifdef VYRE_WITH_BENCH
-    &cli_verb_bench,
-#endif
-};
+static const cli_verb *const verbs[] = {&cli_verb_devices, &cli_verb_scan, &cli_verb_run,
+                                        &cli_verb_compile, &cli_verb_bench};
 #define VERBS (sizeof verbs / sizeof verbs[0])
 
 static void print_help(void)
