@@ -14,6 +14,7 @@ write_basic_package_version_file("${VYRE_GENERATED_DIR}/VyreConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion)
 install(FILES
   "${VYRE_GENERATED_DIR}/VyreConfig.cmake" "${VYRE_GENERATED_DIR}/VyreConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/VyreAddProgram.cmake"
   DESTINATION "${package_dir}")
 
 # Relative to the prefix, so that `pkg-config --define-prefix` can move it.

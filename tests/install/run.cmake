@@ -37,4 +37,11 @@ run("${WORK}/application_pc")
 
 if(EXISTS "${WORK}/prefix/${BINDIR}/vyre")
   run("${WORK}/prefix/${BINDIR}/vyre" --version)
+  file(WRITE "${WORK}/two" "2222")
+  run("${WORK}/prefix/${BINDIR}/vyre" run "${WORK}/build/square.vyreb"
+    --in "numbers=${WORK}/two" --out "numbers=${WORK}/four" --device cpu)
+  file(READ "${WORK}/four" four HEX)
+  if(NOT four STREQUAL "c4c4c4c4") # 0x32 * 0x32, four times
+    message(FATAL_ERROR "the bundle made ${four}")
+  endif()
 endif()
