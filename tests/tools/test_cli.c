@@ -336,7 +336,7 @@ static void test_compile(void **state)
   const place *p = *state;
   char in[4096], out[4096], cache[4096];
   const char *arguments[] = {"run", p->bundle, "--in", in, "--out", out, NULL};
-  const char *environment[] = {"PATH=/nonexistent", "CC=/nonexistent/cc", cache, NULL};
+  const char *environment[] = {"PATH=/nonexistent", "VYRE_CC=/nonexistent/cc", cache, NULL};
   spawned result = VYRE("compile", HISTOGRAM, "-o", p->bundle, "--target", "cpu");
 
   expect_exit(&result, 0);

@@ -403,7 +403,7 @@ static void test_without_compiler(void **state)
 {
   const place *p = *state;
   char *cache = NULL;
-  const char *environment[] = {"PATH=/nonexistent", "CC=/nonexistent/cc", NULL, NULL};
+  const char *environment[] = {"PATH=/nonexistent", "VYRE_CC=/nonexistent/cc", NULL, NULL};
   const char *arguments[] = {"scan", "-r", p->rules, p->tree, NULL};
   spawned result;
 
