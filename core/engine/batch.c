@@ -105,6 +105,8 @@ static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
              left * sizeof(vyre_record));
   }
   status = backend->dispatch(device->handle, &desc, &pending, NULL);
+  if (status == VYRE_OK && !pending)
+    status = VYRE_ERROR_INTERNAL; /* the plugin breaks its rules */
   if (status != VYRE_OK)
     return vyre__device_note(device, status);
   __atomic_fetch_add(&engine->launches, 1, __ATOMIC_RELAXED); /* statistics */
@@ -121,9 +123,12 @@ static void post(vyre_engine *engine, uint32_t n, uint32_t half)
   const vyre__engine_batch *batch = &engine->batch;
   vyre_ring *ring = engine->ring;
   vyre_engine_worker *own = &engine->workers[0];
-  uint64_t stored = own->stored[half];
+  const uint32_t left = places_left(engine, half);
+  uint64_t stored = 0;
   for (uint32_t i = 0; i < n; ++i)
     stored += batch->results[i].stored;
+  /* Whatever a device says, it had no more places than that. */
+  stored = own->stored[half] + (stored < left ? stored : left);
   /* Relaxed: the results publish it. */
   __atomic_store_n(&own->stored[half], stored, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < n; ++i) {

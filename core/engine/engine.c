@@ -39,6 +39,7 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
   const char *entry = engine->plan.persistent ? "vyre_engine_persistent" : "vyre_engine_batch";
   const bool wide = device->info.device_class != VYRE_DEVICE_CPU;
   vyre_kernel_info info = {.struct_size = sizeof info};
+  vyre_error said = VYRE_ERROR_INIT;
   vyre__text head, tail;
   vyre__entries entries;
   vyre_status status;
@@ -53,8 +54,10 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
                              handlers->name, &engine->module, NULL, err);
   if (status != VYRE_OK)
     goto done;
-  status = vyre__device_note(
-      device, device->backend->kernel_find(engine->module, entry, &engine->kernel, &info, err));
+  status = vyre__device_result(
+      device, "kernel_find",
+      device->backend->kernel_find(engine->module, entry, &engine->kernel, &info, &said), &said,
+      err);
   engine->batch.most = engine->plan.capacity < BATCH_MOST ? engine->plan.capacity : BATCH_MOST;
   engine->batch.workgroup = wide ? BATCH_WORKGROUP : 1;
   if (engine->batch.workgroup > info.max_workgroup_items)
@@ -89,14 +92,13 @@ static void release(vyre_engine *engine)
 {
   vyre_device *device = engine->device;
   const vyre_allocator allocator = engine->allocator;
-  if (engine->module && vyre__context_is_ours(device->context) &&
-      vyre_device_generation(device) == engine->generation) {
+  if (engine->module && vyre__context_is_ours(device->context)) {
     if (engine->launch) { /* start failed behind the first launch */
-      if (engine->ring)
-        __atomic_store_n(&engine->ring->header->stop, 1, __ATOMIC_RELEASE);
+      /* Release: pairs with the acquire of the device's workers. */
+      __atomic_store_n(&engine->ring->header->stop, 1, __ATOMIC_RELEASE);
       device->backend->pending_release(engine->launch);
     }
-    device->backend->module_unload(device->handle, engine->module);
+    device->backend->module_unload(vyre__device_handle(device, engine->generation), engine->module);
   }
   vyre__engine_free_memory(engine);
   vyre__deallocate(&allocator, engine->choice);

@@ -125,6 +125,10 @@ vyre_status vyre__engine_build_rules(vyre_engine *engine, const vyre_engine_hand
 vyre_status vyre__engine_make_memory(vyre_engine *engine, vyre_error *err);
 void vyre__engine_free_memory(vyre_engine *engine);
 
+/* A device buffer that holds `data`. */
+vyre_status vyre__engine_make_buffer(vyre_engine *engine, vyre__region *region, const void *data,
+                                     uint64_t size, vyre_error *err);
+
 /* ---- wait.c ---- */
 
 /*

@@ -49,14 +49,19 @@ vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
                              .push = &push,
                              .push_size = sizeof push,
                              .id_limit = VYRE_ENGINE_BINDINGS};
+  vyre_error said = VYRE_ERROR_INIT;
   vyre_status status;
   for (uint32_t i = 0; i < VYRE_ENGINE_BINDINGS; ++i)
     bindings[i] = vyre__engine_bind(
         engine, i, regions[i], 0, regions[i]->size,
         i == VYRE_ENGINE_RULES || i == VYRE_ENGINE_INPUT ? VYRE_READ_ONLY : VYRE_READ_WRITE);
   set_state(engine, VYRE_RING_STATE_RUNNING);
-  status = vyre__device_note(
-      device, device->backend->dispatch(device->handle, &desc, &engine->launch, err));
+  status = vyre__device_result(
+      device, "dispatch", device->backend->dispatch(device->handle, &desc, &engine->launch, &said),
+      &said, err);
+  if (status == VYRE_OK && !engine->launch)
+    status = VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
+                       "plugin %s started no launch and reported no error", device->backend->name);
   if (status != VYRE_OK) {
     set_state(engine, VYRE_RING_STATE_ABSENT);
     __atomic_sub_fetch(&engine->launches, 1, __ATOMIC_RELAXED);
@@ -89,7 +94,8 @@ static bool is_lost(const vyre_engine *engine)
  */
 static void watch(vyre_engine *engine, uint64_t *told_of)
 {
-  const bool busy = vyre__engine_unfinished(engine);
+  const bool busy = vyre__engine_unfinished(engine) &&
+                    __atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) == VYRE_OK;
   const vyre_status status =
       engine->device->backend->pending_wait(engine->launch, busy ? POLL_NS : IDLE_NS, NULL);
   const uint64_t done = vyre__engine_done(engine);
@@ -106,12 +112,14 @@ static void watch(vyre_engine *engine, uint64_t *told_of)
 void *vyre__engine_keeper(void *self)
 {
   vyre_engine *engine = self;
-  uint64_t told_of = 0;
+  uint64_t told_of = 0, before = 0; /* before: items done when the last launch began */
+  bool fruitless = false;
   for (;;) {
     uint32_t epoch;
     vyre_status status;
     if (engine->launch) {
       watch(engine, &told_of);
+      fruitless = vyre__engine_done(engine) == before;
       continue;
     }
     /* Its fence pairs with the submitter's: the state is ABSENT before the ring is looked at. */
@@ -123,10 +131,18 @@ void *vyre__engine_keeper(void *self)
     }
     if (__atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) != VYRE_OK ||
         !vyre__engine_unfinished(engine)) {
+      fruitless = false;
       vyre__wake_sleep(&engine->keeper, epoch, VYRE_NO_TIMEOUT);
       continue;
     }
+    if (fruitless) {
+      /* It did nothing and left: one that always does must not keep a core busy. */
+      fruitless = false;
+      vyre__wake_sleep(&engine->keeper, epoch, vyre__deadline(POLL_NS));
+      continue;
+    }
     vyre__wake_cancel(&engine->keeper);
+    before = vyre__engine_done(engine);
     status = vyre__engine_launch(engine, NULL);
     if (status != VYRE_OK)
       vyre__engine_abort(engine, status);

@@ -34,8 +34,10 @@ static vyre_status make_coherent(vyre_engine *engine, vyre__region *region, uint
 {
   vyre_device *device = engine->device;
   vyre_coherent_memory memory = {.struct_size = sizeof memory};
-  vyre_status status = vyre__device_note(
-      device, device->backend->coherent_alloc(device->handle, size, &memory, err));
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre_status status = vyre__device_result(
+      device, "coherent_alloc",
+      device->backend->coherent_alloc(device->handle, size, &memory, &said), &said, err);
   if (status != VYRE_OK) {
     vyre__error_prefix(err, "%s: ", what);
     return status;
@@ -51,6 +53,23 @@ static vyre_status make_coherent(vyre_engine *engine, vyre__region *region, uint
   region->size = size;
   region->owned = true;
   return VYRE_OK;
+}
+
+vyre_status vyre__engine_make_buffer(vyre_engine *engine, vyre__region *region, const void *data,
+                                     uint64_t size, vyre_error *err)
+{
+  vyre_device *device = engine->device;
+  const vyre_backend *backend = device->backend;
+  const char *function = "buffer_alloc";
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre_status status = backend->buffer_alloc(device->handle, size, &region->buffer, &said);
+  region->size = size;
+  region->owned = true;
+  if (status == VYRE_OK) {
+    function = "buffer_upload";
+    status = backend->buffer_upload(device->handle, region->buffer, 0, data, size, &said);
+  }
+  return vyre__device_result(device, function, status, &said, err);
 }
 
 static bool is_coherent(const vyre_engine *engine)
@@ -92,17 +111,8 @@ static vyre_status make_ring(vyre_engine *engine, vyre_error *err)
 
 static vyre_status make_state(vyre_engine *engine, vyre_error *err)
 {
-  vyre_device *device = engine->device;
-  const vyre_backend *backend = device->backend;
   const vyre_engine_state state = {.tail = engine->first_position};
-  vyre_status status =
-      backend->buffer_alloc(device->handle, sizeof state, &engine->state.buffer, err);
-  engine->state.size = sizeof state;
-  engine->state.owned = true;
-  if (status == VYRE_OK)
-    status =
-        backend->buffer_upload(device->handle, engine->state.buffer, 0, &state, sizeof state, err);
-  return vyre__device_note(device, status);
+  return vyre__engine_make_buffer(engine, &engine->state, &state, sizeof state, err);
 }
 
 static vyre_status make_data(vyre_engine *engine, vyre_error *err)
@@ -161,9 +171,9 @@ static void free_region(vyre_engine *engine, vyre__region *region)
     return;
   if (!region->buffer)
     vyre__deallocate(&engine->allocator, region->host);
-  else if (vyre__context_is_ours(engine->device->context) &&
-           vyre_device_generation(engine->device) == engine->generation)
-    engine->device->backend->buffer_free(engine->device->handle, region->buffer);
+  else if (vyre__context_is_ours(engine->device->context))
+    engine->device->backend->buffer_free(vyre__device_handle(engine->device, engine->generation),
+                                         region->buffer);
 }
 
 void vyre__engine_free_memory(vyre_engine *engine)

@@ -61,8 +61,6 @@ static void fill(const vyre_engine_handlers *handlers, uint8_t *table)
 vyre_status vyre__engine_build_rules(vyre_engine *engine, const vyre_engine_handlers *handlers,
                                      vyre_error *err)
 {
-  vyre_device *device = engine->device;
-  const vyre_backend *backend = device->backend;
   vyre__region *rules = &engine->rules;
   vyre_status status;
   uint8_t *table;
@@ -76,12 +74,10 @@ vyre_status vyre__engine_build_rules(vyre_engine *engine, const vyre_engine_hand
   engine->rule_sets = handlers->rule_set_count;
   rules->host = table;
   rules->owned = true;
-  if (!(device->info.capabilities & VYRE_CAP_BUFFERS))
+  if (!(engine->device->info.capabilities & VYRE_CAP_BUFFERS))
     return VYRE_OK; /* travels with each launch */
-  status = backend->buffer_alloc(device->handle, rules->size, &rules->buffer, err);
-  if (status == VYRE_OK)
-    status = backend->buffer_upload(device->handle, rules->buffer, 0, table, rules->size, err);
+  status = vyre__engine_make_buffer(engine, rules, table, rules->size, err);
   vyre__deallocate(&engine->allocator, table);
   rules->host = NULL;
-  return vyre__device_note(device, status);
+  return status;
 }

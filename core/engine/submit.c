@@ -25,12 +25,12 @@ bool vyre__engine_unfinished(const vyre_engine *engine)
 }
 
 /* OK while items are taken. */
-static vyre_status check(const vyre_engine *engine, const vyre_work_item *items)
+static vyre_status check(const vyre_engine *engine, const vyre_work_item *items, uint32_t n)
 {
   vyre_status status = vyre__engine_check(engine);
   if (status != VYRE_OK)
     return status;
-  if (!items)
+  if (!items && n)
     return VYRE_ERROR_INVALID_ARGUMENT;
   /* Relaxed: a status and nothing behind it. */
   status = __atomic_load_n(&engine->aborted, __ATOMIC_RELAXED);
@@ -63,7 +63,7 @@ vyre_status vyre_engine_submit_many(vyre_engine *engine, const vyre_work_item *i
   uint64_t position = 0;
   uint32_t taken = 0;
   bool phase = false;
-  vyre_status status = check(engine, items);
+  vyre_status status = check(engine, items, n);
   if (status != VYRE_OK)
     return status;
   if (n) {
