@@ -47,7 +47,6 @@ static vyre_status plan_counts(const vyre__ring_setup *setup, vyre__ring_layout 
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, capacity_fix,
                      "options.capacity is %u, which is not a power of two", options->capacity);
   layout->capacity_log2 = log2_of(options->capacity);
-  layout->completions_log2 = 0;
   if (options->completion == VYRE_COMPLETION_NONE) {
     if (options->max_unfinished)
       return VYRE_FAIL(
@@ -88,8 +87,6 @@ static bool place_arrays(vyre__ring_layout *layout)
   const uint64_t capacity = 1ull << layout->capacity_log2;
   const uint64_t completions = 1ull << layout->completions_log2;
   uint64_t end = VYRE_RING_HEADER_BYTES;
-  layout->completion_offset = 0;
-  layout->results_offset = 0;
   if (!append(&end, capacity, sizeof(vyre_ring_cell), &layout->cells_offset) ||
       !append(&end, capacity, sizeof(uint64_t), &layout->released_offset))
     return false;
@@ -105,11 +102,10 @@ static bool place_arrays(vyre__ring_layout *layout)
 vyre_status vyre__ring_layout_plan(const vyre__ring_setup *setup, vyre__ring_layout *out_layout,
                                    vyre_error *err)
 {
-  vyre__ring_layout layout;
+  vyre__ring_layout layout = {0};
   vyre_status status = check_modes(setup, err);
   if (status != VYRE_OK)
     return status;
-  layout.flags = 0;
   if (setup->options.completion == VYRE_COMPLETION_BY_TICKET)
     layout.flags |= VYRE_RING_FLAG_COMPLETION;
   if (setup->options.waiting == VYRE_WAITING_OFF)

@@ -56,7 +56,7 @@ static void test_eventcount(void **state)
   (void)state;
   vyre__wake_all(&wake);
   assert_int_equal(wake.epoch, 0);
-  epoch = vyre__wake_prepare(&wake);
+  assert_int_equal(vyre__wake_prepare(&wake), 0);
   assert_int_equal(wake.waiters, 1);
   vyre__wake_cancel(&wake);
   assert_int_equal(wake.waiters, 0);
@@ -74,13 +74,99 @@ static void test_eventcount(void **state)
   assert_int_equal(wake.waiters, 0);
 }
 
+/*
+ * The two fences: a waker that sees no sleeper, and a sleeper that does not see the changed
+ * condition, must never come together.  Both start each round at the same moment.
+ */
+typedef struct duel {
+  vyre_ring_wake wake;
+  uint32_t condition; /* 0 or 1; on another line than the wake words */
+  uint32_t pad[31];
+  uint32_t arrived;
+  uint32_t rounds, lost;
+  unsigned char *far;
+} duel;
+
+#define FAR_BYTES (32u << 20)
+
+static void meet(duel *d, uint32_t arrivals)
+{
+  /* Acquire and release: what each did before is before what the other does next. */
+  __atomic_fetch_add(&d->arrived, 1, __ATOMIC_ACQ_REL);
+  for (uint32_t i = 0; __atomic_load_n(&d->arrived, __ATOMIC_ACQUIRE) < arrivals; ++i)
+    if (i % 256 == 255)
+      sched_yield();
+}
+
+/* Sweeps one over the other, a few nanoseconds a step. */
+static void stagger(uint32_t steps)
+{
+  for (volatile uint32_t i = 0; i < steps; ++i)
+    ;
+}
+
+static void *duel_waker(void *opaque)
+{
+  duel *d = opaque;
+  volatile unsigned char *far = d->far;
+  uint64_t random = 1;
+  for (uint32_t i = 0; i < d->rounds; ++i) {
+    meet(d, 4 * i + 2);
+    /*
+     * With the waiters' line at hand and stores to far memory before it, the store of the condition
+     * is late, and a load can overtake it.
+     */
+    for (uint32_t k = 0; k < 8; ++k)
+      far[(uint64_t)next_random(&random) % FAR_BYTES] = 1;
+    (void)__atomic_load_n(&d->wake.waiters, __ATOMIC_RELAXED);
+    /* Relaxed: the fences are what is tested.  Partner: the load in duel_sleeper(). */
+    __atomic_store_n(&d->condition, 1, __ATOMIC_RELAXED);
+    vyre__wake_all(&d->wake);
+    meet(d, 4 * i + 4);
+  }
+  return NULL;
+}
+
+static void *duel_sleeper(void *opaque)
+{
+  duel *d = opaque;
+  for (uint32_t i = 0; i < d->rounds; ++i) {
+    uint32_t before = __atomic_load_n(&d->wake.epoch, __ATOMIC_RELAXED), condition;
+    __atomic_store_n(&d->condition, 0, __ATOMIC_RELAXED);
+    meet(d, 4 * i + 2);
+    stagger(i % 256);
+    (void)vyre__wake_prepare(&d->wake);
+    condition = __atomic_load_n(&d->condition, __ATOMIC_RELAXED);
+    meet(d, 4 * i + 4);
+    vyre__wake_cancel(&d->wake);
+    if (!condition && __atomic_load_n(&d->wake.epoch, __ATOMIC_RELAXED) == before)
+      ++d->lost;
+  }
+  return NULL;
+}
+
+static void test_fences(void **state)
+{
+  duel d = {.rounds = ROUNDS(40000)};
+  pthread_t waker;
+  (void)state;
+  d.far = malloc(FAR_BYTES);
+  assert_non_null(d.far);
+  memset(d.far, 0, FAR_BYTES);
+  assert_int_equal(pthread_create(&waker, NULL, duel_waker, &d), 0);
+  duel_sleeper(&d);
+  assert_int_equal(pthread_join(waker, NULL), 0);
+  assert_int_equal(d.lost, 0);
+  free(d.far);
+}
+
 /* One thread waits in one call; `status` is what it got. */
 typedef enum call_kind { CLAIM, ENQUEUE, WAIT } call_kind;
 
 typedef struct sleeper {
   vyre_ring *ring;
-  call_kind kind;
   uint64_t ticket;
+  call_kind kind;
   vyre_status status;
 } sleeper;
 
@@ -136,7 +222,7 @@ static void wakes(call_kind kind, uint32_t enqueued, uint32_t claimed, uint32_t 
     vyre_ring *ring = ring_at(1, unfinished, (1ull << 62) - 1);
     vyre_ring_wake *words[] = {&ring->header->not_empty, &ring->header->not_full,
                                &ring->header->completed};
-    sleeper s = {ring, kind, (1ull << 62) - 1, VYRE_OK};
+    sleeper s = {ring, (1ull << 62) - 1, kind, VYRE_OK};
     pthread_t thread;
     for (uint32_t i = 0; i < enqueued; ++i)
       act_enqueue(ring);
@@ -182,7 +268,7 @@ static void test_batch_wakes_all(void **state)
     uint32_t n = 0, seen = 0;
     memset(items, 0, sizeof items);
     for (int i = 0; i < 6; ++i) {
-      sleepers[i] = (sleeper){ring, CLAIM, 0, VYRE_OK};
+      sleepers[i] = (sleeper){ring, 0, CLAIM, VYRE_OK};
       assert_int_equal(pthread_create(&threads[i], NULL, sleep_in_call, &sleepers[i]), 0);
     }
     until_sleepers(&ring->header->not_empty, 6);
@@ -312,8 +398,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_timeouts),        cmocka_unit_test(test_eventcount),
-      cmocka_unit_test(test_every_wake_up),   cmocka_unit_test(test_batch_wakes_all),
-      cmocka_unit_test(test_round_and_round), cmocka_unit_test(test_service),
+      cmocka_unit_test(test_fences),          cmocka_unit_test(test_every_wake_up),
+      cmocka_unit_test(test_batch_wakes_all), cmocka_unit_test(test_round_and_round),
+      cmocka_unit_test(test_service),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
