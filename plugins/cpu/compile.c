@@ -11,6 +11,7 @@
 #include "error.h"
 #include "sanitizer.h"
 #include "text.h"
+#include "trap.h"
 
 #include "embed/vyre__kernel_header.h"
 #include "host.h"
@@ -66,34 +67,49 @@ static bool uses(const vyre__cpu_source *source, const char *const *words)
   return vyre__cpu_text_has_word(source->text + skip, source->size - skip, words);
 }
 
+/* Flags of every kernel. */
+static const char *const common_options[] = {
+    "-x", "c", "-std=c11", "-fPIC", "-shared",
+    /* Bit-equal everywhere: no contraction.  The others allow vector code and change no result:
+       kernels see neither errno nor traps. */
+    "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
+    "-fvisibility=hidden",
+    /* The common subset with C++, where these are errors. */
+    "-Werror=implicit-function-declaration", "-Werror=implicit-int", "-Werror=int-conversion",
+    "-Werror=incompatible-pointer-types", "-Werror=return-type"};
+
+/* Checked arithmetic that ends the launch (trap.h).  The library of the checks is left out: the
+   text brings its own. */
+static const char *const debug_options[] = {
+    "-O1",
+    "-g",
+    "-DVYRE_DEBUG=1",
+    "-fsanitize=shift,signed-integer-overflow,integer-divide-by-zero",
+    "-fno-sanitize-recover=shift,signed-integer-overflow,integer-divide-by-zero",
+    "-nodefaultlibs"};
+
+#define ADD_ALL(list, array)                                                                       \
+  for (size_t i = 0; i < sizeof(array) / sizeof((array)[0]); ++i)                                  \
+  add((list), (array)[i])
+
 static void choose_options(const vyre__cpu_source *source, options *list)
 {
-  static const char *const always[] = {
-      "-x", "c", "-std=c11", "-fPIC", "-shared",
-      /* Bit-equal everywhere: no contraction.  The others allow vector code and change no result:
-         kernels see neither errno nor traps. */
-      "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing",
-      "-fvisibility=hidden",
-      /* The common subset with C++, where these are errors. */
-      "-Werror=implicit-function-declaration", "-Werror=implicit-int", "-Werror=int-conversion",
-      "-Werror=incompatible-pointer-types", "-Werror=return-type"};
-  static const char *const sanitizer[] = {
-#if defined(VYRE__CPU_SANITIZER_FLAGS)
-    VYRE__CPU_SANITIZER_FLAGS
-#else
-    "-Wl,--no-undefined"
-#endif
-  };
-  bool debug = (source->flags & VYRE_MODULE_DEBUG) != 0;
-  for (size_t i = 0; i < sizeof(always) / sizeof(always[0]); ++i)
-    add(list, always[i]);
-  for (size_t i = 0; i < sizeof(sanitizer) / sizeof(sanitizer[0]); ++i)
-    add(list, sanitizer[i]);
+  ADD_ALL(list, common_options);
   add(list, source->level->flag);
-  add(list, debug ? "-O1" : "-O3");
-  if (debug) {
-    add(list, "-g");
-    add(list, "-DVYRE_DEBUG=1");
+#if defined(VYRE__CPU_SANITIZER_FLAG)
+  add(list, VYRE__CPU_SANITIZER_FLAG);
+  add(list, "-fno-omit-frame-pointer");
+#else
+  add(list, "-Wl,--no-undefined");
+#endif
+  if (source->flags & VYRE_MODULE_DEBUG) {
+    ADD_ALL(list, debug_options);
+  } else {
+    add(list, "-O3");
+#if defined(VYRE__CPU_ASAN)
+    add(list, "-fsanitize=undefined");
+    add(list, "-fno-sanitize-recover=all");
+#endif
   }
   if (uses(source, barrier_words))
     add(list, "-DVYRE_HAS_BARRIER=1");
@@ -117,6 +133,7 @@ static void make_key(const vyre__cpu_source *source, const vyre__cpu_compiler *c
   vyre__cpu_sha256 hash;
   vyre__cpu_sha256_init(&hash);
   hash_text(&hash, RECIPE);
+  hash_text(&hash, VYRE__CPU_TRAP_TEXT);
   vyre__cpu_sha256_add(&hash, numbers, sizeof(numbers));
   hash_text(&hash, source->level->name);
   hash_text(&hash, compiler->path);
@@ -154,6 +171,8 @@ static vyre_status write_source(const vyre__cpu_source *source, const char *path
 {
   FILE *file = fopen(path, "wxe");
   bool written = file != NULL;
+  if (written && (source->flags & VYRE_MODULE_DEBUG))
+    written = fputs(VYRE__CPU_TRAP_TEXT, file) >= 0;
   /* Lines before the first #line of the text are the prelude's. */
   written = written && fputs("#line 1 \"vyre-c\"\n", file) >= 0 &&
             fwrite(source->text, 1, source->size, file) == source->size && fputc('\n', file) >= 0;
@@ -217,6 +236,7 @@ static vyre_status run_compiler(const vyre__cpu_source *source, const vyre__cpu_
   arguments[count++] = output;
   arguments[count++] = input;
   arguments[count++] = "-lm";
+  arguments[count++] = "-lc";
   arguments[count] = NULL;
   vyre__cpu_run run = {.log = log, .log_size = LOG_BYTES};
   vyre__cpu_run_program((char *const *)arguments, time_limit_ns(), &run);

@@ -11,6 +11,7 @@
 #include "compile.h"
 #include "container.h"
 #include "error.h"
+#include "trap.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -88,9 +89,15 @@ vyre_status vyre__cpu_native_open(const void *data, uint64_t size, const char *n
 {
   const char *code = (const char *)data + sizeof(vyre__cpu_container);
   size -= sizeof(vyre__cpu_container);
-  if (open_memory(code, size, out_native))
-    return VYRE_OK;
-  return open_disk(code, size, name, out_native, err);
+  if (!open_memory(code, size, out_native)) {
+    vyre_status status = open_disk(code, size, name, out_native, err);
+    if (status != VYRE_OK)
+      return status;
+  }
+  vyre__cpu_trap_fn *trap = dlsym(out_native->handle, VYRE__CPU_TRAP_SYMBOL);
+  if (trap)
+    *trap = vyre__cpu_trap;
+  return VYRE_OK;
 }
 
 void vyre__cpu_native_close(vyre__cpu_native *native)

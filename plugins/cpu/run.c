@@ -17,6 +17,8 @@ typedef struct round_result {
   uint32_t a_finished, a_waiting; /* one of each, for the message */
 } round_result;
 
+_Thread_local vyre__cpu_runner *vyre__cpu_running;
+
 void vyre__cpu_runner_init(vyre__cpu_runner *runner, const vyre_host *host, uint32_t sharers)
 {
   memset(runner, 0, sizeof(*runner));
@@ -228,6 +230,7 @@ static void run_groups(vyre__cpu_runner *runner, uint64_t first, uint64_t count)
 
 static bool begin(vyre__cpu_runner *runner, vyre_backend_pending *launch)
 {
+  vyre__cpu_running = runner;
   runner->launch = launch;
   runner->faulted = false;
   runner->current = NULL;

@@ -47,6 +47,9 @@ void vyre__cpu_runner_run(vyre__cpu_runner *runner, vyre_backend_pending *launch
 void vyre__cpu_runner_run_group(vyre__cpu_runner *runner, vyre_backend_pending *launch,
                                 uint64_t group);
 
+/* The runner that this thread is in, for callbacks that have no context. */
+extern _Thread_local vyre__cpu_runner *vyre__cpu_running;
+
 /* The runner of the item that `c` names. */
 #define VYRE__CPU_RUNNER(c) ((vyre__cpu_runner *)(c)->runner)
 

@@ -3,6 +3,7 @@
  */
 #include "host.h"
 #include "runner.h"
+#include "trap.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -50,6 +51,16 @@ static void fault(vyre_ctx *c, const char *what, vyre_u64 index, vyre_u64 count,
                         file, line, runner->launch->kernel_name, index, what, count, c->group_id[0],
                         c->group_id[1], c->group_id[2], c->local_id[0], c->local_id[1],
                         c->local_id[2]);
+  vyre__cpu_runner_leave(runner);
+}
+
+_Noreturn void vyre__cpu_trap(const char *what, const char *file, unsigned line)
+{
+  vyre__cpu_runner *runner = vyre__cpu_running;
+  vyre__cpu_launch_fail(runner->launch, VYRE_ERROR_DISPATCH_FAILED, __LINE__,
+                        "correct the kernel: vyre_shl() and vyre_shr() mask the distance, unsigned "
+                        "arithmetic wraps",
+                        "%s:%u: kernel %s: %s", file, line, runner->launch->kernel_name, what);
   vyre__cpu_runner_leave(runner);
 }
 

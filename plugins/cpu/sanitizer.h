@@ -21,14 +21,13 @@
 #define VYRE__CPU_TSAN 1
 #endif
 
-/* The kind, and the flags that build kernels with the same one. */
+/* The kind, and the flag that builds kernels with the same one. */
 #if defined(VYRE__CPU_ASAN)
 #define VYRE__CPU_SANITIZER VYRE_SANITIZER_ADDRESS
-#define VYRE__CPU_SANITIZER_FLAGS                                                                  \
-  "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer"
+#define VYRE__CPU_SANITIZER_FLAG "-fsanitize=address"
 #elif defined(VYRE__CPU_TSAN)
 #define VYRE__CPU_SANITIZER VYRE_SANITIZER_THREAD
-#define VYRE__CPU_SANITIZER_FLAGS "-fsanitize=thread", "-fno-omit-frame-pointer"
+#define VYRE__CPU_SANITIZER_FLAG "-fsanitize=thread"
 #else
 #define VYRE__CPU_SANITIZER VYRE_SANITIZER_NONE
 #endif

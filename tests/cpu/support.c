@@ -16,7 +16,7 @@ static void *host_allocate(void *self, uint64_t size, uint64_t align)
   (void)self;
   /* Relaxed: numbers only; tests read them when no other thread runs. */
   uint64_t number = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
-  if (number == __atomic_load_n(&fail_at, __ATOMIC_RELAXED))
+  if (number == __atomic_load_n(&fail_at, __ATOMIC_RELAXED) || size > UINT64_C(1) << 40)
     return NULL;
   void *memory = NULL;
   if (posix_memalign(&memory, align < sizeof(void *) ? sizeof(void *) : align, size))

@@ -53,17 +53,18 @@ static const char kernels[] =
     "{\n"
     "  if (vyre_local_id(c, 0) == out[0]) return;\n"
     "  vyre_barrier(c);\n"
-    "  if (vyre_local_id(c, 0) == 0u) out[1] = 1u;\n"
+    "  if (vyre_local_id(c, 0) == 0u) vyre_atomic_store_u32(&out[1], 1u, VYRE_RELAXED, "
+    "VYRE_SCOPE_DEVICE);\n"
     "}\n"
     "VYRE_SEGMENT(late)(vyre_ctx *c, VYRE_OUT(vyre_u32) out)\n"
     "{\n"
     "  if (vyre_local_id(c, 0) == 5u) vyre_barrier(c);\n"
-    "  out[1] = 1u;\n"
+    "  vyre_atomic_store_u32(&out[1], 1u, VYRE_RELAXED, VYRE_SCOPE_DEVICE);\n"
     "}\n"
     "VYRE_SEGMENT(wild)(vyre_ctx *c, VYRE_INOUT(vyre_u32) a)\n"
     "{\n"
     "  vyre_barrier(c);\n"
-    "  vyre_at(c, a, vyre_local_id(c, 0) + (vyre_global_id(c, 0) == 77u ? 4096u : 0u)) = 1u;\n"
+    "  vyre_at(c, a, vyre_global_id(c, 0) + (vyre_global_id(c, 0) == 77u ? 4096u : 0u)) = 1u;\n"
     "  vyre_barrier(c);\n"
     "}\n"
     "VYRE_ENTRY(sum, (VYRE_PARAM_CONST(0, a), VYRE_PARAM_OUT(1, out), VYRE_PARAM_LOCAL(2, s)),"
@@ -129,6 +130,9 @@ static void reductions(void **state)
   static const uint32_t items[] = {1, 2, 3, 31, 32, 33, 64, 255, 256, 257, 1000, 1024};
   (void)state;
   for (size_t i = 0; i < sizeof(items) / sizeof(items[0]); ++i) {
+    /* ThreadSanitizer's cost of a switch grows with the number of fibers. */
+    if (plugin.backend->sanitizer == VYRE_SANITIZER_THREAD && items[i] > 100)
+      break;
     check_sum(items[i], 1);
     check_sum(items[i], 19);
   }
@@ -201,8 +205,8 @@ static void a_fault_in_a_fiber_ends_the_launch(void **state)
     vyre_error err = VYRE_ERROR_INIT;
     assert_int_equal(run_try(&plugin, device, &desc, &slot, 1, &err), VYRE_ERROR_DISPATCH_FAILED);
     assert_contains(err.message, "buffer a of 1024 elements");
-    assert_contains(err.message, "index 4109");
-    check_sum(256, 3);
+    assert_contains(err.message, "index 4173");
+    check_sum(100, 3);
   }
   desc.groups[0] = 4; /* item 77 is in the fifth group */
   run(&plugin, device, &desc, &slot, 1);
