@@ -18,7 +18,8 @@
 #define DEFAULT_JOBS 10000u
 #define DEFAULT_ROUNDS 3u
 #define JOB_BYTES 1024u
-#define REPEATS 5u /* measurements of each kind in a round; the best counts */
+#define REPEATS 15u /* measurements of each kind in a round; the best counts */
+#define SUBMIT 500u /* jobs of one call */
 #define LIMIT UINT64_C(60000000000)
 
 typedef struct bench_run {
@@ -36,13 +37,22 @@ typedef struct bench_run {
   uint32_t workers;
 } bench_run;
 
-/* Seconds of one round. */
+/* Seconds of one round, for all jobs. */
 typedef struct bench_times {
   double engine;
+  double engine_cpu; /* processor time of all threads */
   double loop;
+  double loop_cpu;
   double launch;
-  double dispatch; /* of all jobs */
+  double dispatch;
 } bench_times;
+
+static double processor_now(void)
+{
+  struct timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
 
 static vyre_status fail(vyre_error *err, vyre_status code, const char *what)
 {
@@ -106,19 +116,21 @@ static void discard(bench_run *run)
   free(run->bytes);
 }
 
-static vyre_status run_loop(bench_run *run, uint32_t parts, double *out_seconds, vyre_error *err)
+static vyre_status run_loop(bench_run *run, uint32_t parts, double *out_seconds, double *out_cpu,
+                            vyre_error *err)
 {
   const bench_push push = {.jobs = run->jobs, .job_bytes = JOB_BYTES, .parts = parts};
   vyre_dispatch_options options = VYRE_DISPATCH_OPTIONS_INIT;
   vyre_buffer *buffers[2] = {run->input, run->sums};
   vyre_status status;
-  const double start = bench_now();
+  const double cpu = processor_now(), start = bench_now();
   options.push = &push;
   options.push_size = sizeof push;
   options.elements[0] = parts;
   options.elements[1] = options.elements[2] = 1;
   status = vyre_dispatch_buffers(run->loop, &options, buffers, 2, NULL, err);
   *out_seconds = bench_now() - start;
+  *out_cpu = processor_now() - cpu;
   return status;
 }
 
@@ -160,14 +172,15 @@ static vyre_status serve(bench_run *run, uint32_t count)
   return VYRE_OK;
 }
 
-static vyre_status run_engine(bench_run *run, double *out_seconds, vyre_error *err)
+static vyre_status run_engine(bench_run *run, double *out_seconds, double *out_cpu, vyre_error *err)
 {
   /* Its launch may have left while the others were measured; it is there now. */
   vyre_status status = serve(run, run->jobs < 256 ? run->jobs : 256);
-  double start = bench_now();
+  const double cpu = processor_now(), start = bench_now();
   if (status == VYRE_OK)
     status = serve(run, run->jobs);
   *out_seconds = bench_now() - start;
+  *out_cpu = processor_now() - cpu;
   if (status != VYRE_OK)
     return fail(err, status, "the engine");
   for (uint32_t i = 0; i < run->jobs; ++i)
@@ -198,30 +211,31 @@ static double best(double a, double b)
 static vyre_status measure(bench_run *run, bench_times *out, vyre_error *err)
 {
   bench_times times = {0};
-  double seconds = 0;
+  double seconds = 0, cpu = 0;
   vyre_status status = VYRE_OK;
   for (uint32_t i = 0; i < REPEATS && status == VYRE_OK; ++i) {
-    status = run_engine(run, &seconds, err);
+    status = run_engine(run, &seconds, &cpu, err);
     times.engine = best(times.engine, seconds);
+    times.engine_cpu = best(times.engine_cpu, cpu);
     let_it_leave(run);
     if (status == VYRE_OK)
-      status = run_loop(run, 1, &seconds, err);
+      status = run_loop(run, 1, &seconds, &cpu, err);
     times.loop = best(times.loop, seconds);
+    times.loop_cpu = best(times.loop_cpu, cpu);
     if (status == VYRE_OK)
-      status = run_loop(run, run->jobs, &seconds, err);
+      status = run_loop(run, run->jobs, &seconds, &cpu, err);
     times.launch = best(times.launch, seconds);
   }
   if (status == VYRE_OK)
-    status = run_dispatches(run, &seconds, err);
-  times.dispatch = seconds;
+    status = run_dispatches(run, &times.dispatch, err);
   *out = times;
   return status;
 }
 
 static vyre_status check_loop(bench_run *run, vyre_error *err)
 {
-  double seconds;
-  vyre_status status = run_loop(run, 1, &seconds, err);
+  double seconds, cpu;
+  vyre_status status = run_loop(run, 1, &seconds, &cpu, err);
   if (status == VYRE_OK)
     status = vyre_buffer_download(run->sums, 0, run->expected, run->jobs * sizeof(uint32_t), err);
   return status;
@@ -252,14 +266,20 @@ static void report_rounds(bench_report *report, const bench_run *run, const benc
   MEDIAN(t->loop / workers / t->engine)
   bench_report_at_least(report, "engine / (plain loop x workers)", bench_median(values, rounds),
                         "ratio", 0.9);
+  MEDIAN((t->engine_cpu - t->loop_cpu) / jobs * 1e9)
+  bench_report_at_most(report, "processor time over the kernel, a job",
+                       bench_median(values, rounds), "ns", 150);
+  MEDIAN((t->engine * workers - t->loop) / jobs * 1e9)
+  bench_report_value(report, "worker time over the kernel, a job", bench_median(values, rounds),
+                     "ns");
   MEDIAN(t->launch / t->engine)
   bench_report_value(report, "engine / (one launch of all jobs)", bench_median(values, rounds),
                      "ratio");
-  MEDIAN((t->engine * workers - t->loop) / jobs * 1e9)
-  bench_report_at_most(report, "worker time over the kernel, a job", bench_median(values, rounds),
-                       "ns", 150);
+  MEDIAN(t->loop / workers / t->launch)
+  bench_report_value(report, "(one launch of all jobs) / (plain loop x workers)",
+                     bench_median(values, rounds), "ratio");
   MEDIAN(t->dispatch / t->engine)
-  bench_report_value(report, "a dispatch a job / engine", bench_median(values, rounds), "ratio");
+  bench_report_value(report, "engine / (a dispatch a job)", bench_median(values, rounds), "ratio");
   MEDIAN(t->loop / jobs * 1e9)
   bench_report_value(report, "kernel, a job", bench_median(values, rounds), "ns");
   MEDIAN(t->engine / jobs * 1e9)
