@@ -23,7 +23,7 @@ static vyre_status check_header(const unsigned char *image, uint64_t size, vyre_
   static const unsigned char zeros[VYRE__BUNDLE_HEADER - VYRE__BUNDLE_AT_RESERVED];
   uint64_t room = 0, stated = 0;
   uint32_t count = 0, version = 0;
-  if (size < VYRE__BUNDLE_HEADER || memcmp(image, VYRE__BUNDLE_MAGIC, 8))
+  if (size < VYRE__BUNDLE_HEADER || memcmp(image, VYRE__BUNDLE_MAGIC, 8) != 0)
     return REFUSE("this is not a bundle of kernels");
   version = vyre__get_u32(image + VYRE__BUNDLE_AT_VERSION);
   if (version != VYRE__BUNDLE_VERSION)

@@ -151,10 +151,10 @@ static vyre_status add_pair(build *builder, const char *target, const char *colo
   for (uint32_t i = 0; (backend = vyre__context_backend_at(builder->context, i)); ++i) {
     for (uint32_t f = 0; f < backend->format_count; ++f) {
       const vyre_backend_format *format = format_at(backend, f);
-      if (strlen(format->format) != length || memcmp(format->format, target, length) ||
+      if (strlen(format->format) != length || memcmp(format->format, target, length) != 0 ||
           !strcmp(format->format, "vyre-c"))
         continue;
-      if (*arch_of(format) && strcmp(arch_of(format), colon + 1))
+      if (*arch_of(format) && strcmp(arch_of(format), colon + 1) != 0)
         continue;
       if (VYRE__HAS_SLOT(backend, compile))
         return compile(builder, backend, format->format, colon + 1, err);
@@ -222,7 +222,7 @@ static void write_image(const build *builder, const char *manifest, uint64_t man
 {
   uint64_t end = manifest_at + manifest_size;
   memset(image, 0, (size_t)total);
-  memcpy(image, VYRE__BUNDLE_MAGIC, 8);
+  memcpy(image, VYRE__BUNDLE_MAGIC, sizeof VYRE__BUNDLE_MAGIC - 1);
   vyre__put_u32(image + VYRE__BUNDLE_AT_VERSION, VYRE__BUNDLE_VERSION);
   vyre__put_u32(image + VYRE__BUNDLE_AT_COUNT, builder->count);
   vyre__put_u64(image + VYRE__BUNDLE_AT_SIZE, total);

@@ -39,11 +39,11 @@ bool vyre__program_writes(const vyre_program_desc *desc, uint32_t buffer)
 
 bool vyre__segments_equal(const vyre_segment_decl *a, const vyre_segment_decl *b)
 {
-  if (strcmp(a->kernel, b->kernel) || a->binding_count != b->binding_count)
+  if (strcmp(a->kernel, b->kernel) != 0 || a->binding_count != b->binding_count)
     return false;
   for (uint32_t i = 0; i < a->binding_count; ++i) {
     const vyre_segment_binding *x = vyre__binding_at(a, i), *y = vyre__binding_at(b, i);
-    if (x->access != y->access || x->flags != y->flags || strcmp(x->buffer, y->buffer))
+    if (x->access != y->access || x->flags != y->flags || strcmp(x->buffer, y->buffer) != 0)
       return false;
   }
   return true;

@@ -34,25 +34,31 @@ static void seal(unsigned char *bytes, uint64_t size)
   vyre__put_u64(bytes + VYRE__BUNDLE_AT_HASH, vyre__bundle_hash(bytes, size));
 }
 
+static void put_text(unsigned char *to, const char *text)
+{
+  for (; *text; ++text)
+    *to++ = (unsigned char)*text;
+}
+
 static void make(image bytes)
 {
   memset(bytes, 0, SIZE);
-  memcpy(bytes, VYRE__BUNDLE_MAGIC, 8);
+  put_text(bytes, VYRE__BUNDLE_MAGIC);
   vyre__put_u32(bytes + VYRE__BUNDLE_AT_VERSION, 1);
   vyre__put_u32(bytes + VYRE__BUNDLE_AT_COUNT, 2);
   vyre__put_u64(bytes + VYRE__BUNDLE_AT_SIZE, SIZE);
   vyre__put_u64(bytes + VYRE__BUNDLE_AT_MANIFEST, MANIFEST);
   vyre__put_u64(bytes + VYRE__BUNDLE_AT_MANIFEST_SIZE, 3);
-  memcpy(bytes + MANIFEST, "{}", 3);
-  memcpy(entry(bytes, 0), "native", 6);
-  memcpy(entry(bytes, 0) + VYRE__BUNDLE_ENTRY_AT_ARCH, "x86-64", 6);
+  put_text(bytes + MANIFEST, "{}");
+  put_text(entry(bytes, 0), "native");
+  put_text(entry(bytes, 0) + VYRE__BUNDLE_ENTRY_AT_ARCH, "x86-64");
   vyre__put_u64(entry(bytes, 0) + VYRE__BUNDLE_ENTRY_AT_OFFSET, FIRST);
   vyre__put_u64(entry(bytes, 0) + VYRE__BUNDLE_ENTRY_AT_SIZE, 3);
-  memcpy(bytes + FIRST, "one", 3);
-  memcpy(entry(bytes, 1), "ptx", 3);
+  put_text(bytes + FIRST, "one");
+  put_text(entry(bytes, 1), "ptx");
   vyre__put_u64(entry(bytes, 1) + VYRE__BUNDLE_ENTRY_AT_OFFSET, SECOND);
   vyre__put_u64(entry(bytes, 1) + VYRE__BUNDLE_ENTRY_AT_SIZE, 6);
-  memcpy(bytes + SECOND, "second", 6);
+  put_text(bytes + SECOND, "second");
   seal(bytes, SIZE);
 }
 

@@ -19,6 +19,13 @@ typedef struct on_fixture {
   vyre_device *device;
 } on_fixture;
 
+/* The condition always holds; it tells so to a static analyser. */
+static inline void on_fixture_set(const on_fixture *on, const char *name, int64_t value)
+{
+  if (on->plugin.set)
+    on->plugin.set(name, value);
+}
+
 /* `fault` is a row of fixture_faults.def, "" for the correct plugin. */
 static inline void on_fixture_open(on_fixture *on, const char *fault, const char *selector)
 {
@@ -31,8 +38,9 @@ static inline void on_fixture_open(on_fixture *on, const char *fault, const char
   snprintf(path, sizeof path, "%s/libvyre_fixture%s%s.so", VYRE_TEST_PLUGIN_DIR, *fault ? "_" : "",
            fault);
   on->plugin = fixture_attach(path);
-  assert_non_null(on->plugin.set);
-  on->plugin.set("reset", 0);
+  if (!on->plugin.set)
+    fail_msg("%s cannot be opened", path);
+  on_fixture_set(on, "reset", 0);
   options.flags = VYRE_CONTEXT_IGNORE_ENVIRONMENT | VYRE_CONTEXT_NO_DEFAULT_PATHS;
   options.plugin_files = files;
   options.plugin_file_count = 1;

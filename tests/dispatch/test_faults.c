@@ -106,9 +106,9 @@ static void test_calls(void **state)
     vyre_status code = rows[i].code == 9999 ? VYRE_ERROR_INTERNAL : rows[i].code;
     on_fixture_open(&on, "shadowed", "any");
     program = two_outputs(&on);
-    on.plugin.set(rows[i].control, rows[i].code);
+    on_fixture_set(&on, rows[i].control, rows[i].code);
     assert_fails(program, code, rows[i].text);
-    on.plugin.set("silent", 1);
+    on_fixture_set(&on, "silent", 1);
     assert_fails(program, code, "program 'sample': ");
     vyre_program_destroy(program);
     on_fixture_close(&on);
@@ -156,7 +156,7 @@ static void test_lost_while_pending(void **state)
   (void)state;
   on_fixture_open(&on, "shadowed", "any");
   program = two_outputs(&on);
-  on.plugin.set("lose_at", 1);
+  on_fixture_set(&on, "lose_at", 1);
   assert_int_equal(vyre_dispatch_start(program, NULL, &input, 1, &pending, &err), VYRE_OK);
   assert_int_equal(vyre_pending_wait(pending, VYRE_NO_TIMEOUT, &err), VYRE_ERROR_DEVICE_LOST);
   assert_int_equal(vyre_device_recover(on.device, &err), VYRE_OK);

@@ -80,7 +80,7 @@ static void test_read_write(void **state)
 
   /* No elements: no launch, and an output of no bytes. */
   input.size = 0;
-  on.plugin.set("reset", 0);
+  on_fixture_set(&on, "reset", 0);
   assert_int_equal(vyre_dispatch(program, NULL, &input, 1, &outputs, &result, NULL), VYRE_OK);
   assert_int_equal(outputs.slots[0].size, 0);
   assert_int_equal(outputs.slots[0].capacity, sizeof numbers);
@@ -247,22 +247,21 @@ static void test_bindings(void **state)
 static void test_grid(void **state)
 {
   static const struct {
-    uint32_t workgroup[3];
     uint64_t elements[3], option[3];
-    uint32_t groups[3];
+    uint32_t workgroup[3], groups[3];
     uint32_t want[6];
   } rows[] = {
       {{0}, {0}, {0}, {0}, {1, 1, 1, 64, 1, 1}},
-      {{32, 0, 0}, {0}, {0}, {0}, {2, 1, 1, 32, 1, 1}},
-      {{0, 4, 0}, {0}, {0}, {0}, {64, 1, 1, 1, 4, 1}},
-      {{8, 4, 2}, {17, 8, 3}, {0}, {0}, {3, 2, 2, 8, 4, 2}},
-      {{8, 0, 0}, {0, 5, 0}, {0}, {0}, {1, 5, 1, 8, 1, 1}},
+      {{0}, {0}, {32, 0, 0}, {0}, {2, 1, 1, 32, 1, 1}},
+      {{0}, {0}, {0, 4, 0}, {0}, {64, 1, 1, 1, 4, 1}},
+      {{17, 8, 3}, {0}, {8, 4, 2}, {0}, {3, 2, 2, 8, 4, 2}},
+      {{0, 5, 0}, {0}, {8, 0, 0}, {0}, {1, 5, 1, 8, 1, 1}},
       {{0}, {0}, {0}, {3, 0, 2}, {3, 1, 2, 64, 1, 1}},
-      {{0}, {65, 0, 0}, {0}, {9, 9, 9}, {2, 1, 1, 64, 1, 1}},
-      {{0}, {0}, {129, 2, 0}, {0}, {3, 2, 1, 64, 1, 1}},
+      {{65, 0, 0}, {0}, {0}, {9, 9, 9}, {2, 1, 1, 64, 1, 1}},
+      {{0}, {129, 2, 0}, {0}, {0}, {3, 2, 1, 64, 1, 1}},
       /* a segment's own grid is not the dispatch's to change */
-      {{0}, {1, 0, 0}, {129, 2, 0}, {0}, {1, 1, 1, 64, 1, 1}},
-      {{0}, {0}, {129, 2, 0}, {5, 0, 0}, {5, 1, 1, 64, 1, 1}},
+      {{1, 0, 0}, {129, 2, 0}, {0}, {0}, {1, 1, 1, 64, 1, 1}},
+      {{0}, {129, 2, 0}, {0}, {5, 0, 0}, {5, 1, 1, 64, 1, 1}},
   };
   uint32_t facts[64];
   (void)state;
@@ -344,7 +343,7 @@ static void test_inputs_refused(void **state)
   vyre_error err = VYRE_ERROR_INIT;
   vyre_program *copy = on_fixture_copy(&on, 16), *open = on_fixture_increment(&on);
   (void)state;
-  on.plugin.set("reset", 0);
+  on_fixture_set(&on, "reset", 0);
 #define REFUSED(program, text)                                                                     \
   assert_refused(vyre_dispatch(program, NULL, &input, 1, NULL, NULL, &err),                        \
                  VYRE_ERROR_INVALID_ARGUMENT, &err, text)
@@ -379,7 +378,7 @@ static void test_options_refused(void **state)
   vyre_error err = VYRE_ERROR_INIT;
   vyre_program *program = on_fixture_copy(&on, 16);
   (void)state;
-  on.plugin.set("reset", 0);
+  on_fixture_set(&on, "reset", 0);
 #define REFUSED(status, text)                                                                      \
   assert_refused(vyre_dispatch(program, &options, &input, 1, &outputs, &result, &err), status,     \
                  &err, text)

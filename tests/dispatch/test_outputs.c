@@ -157,7 +157,7 @@ static void test_appended_and_truncated(void **state)
   store(&outputs, &allocator, 10, 1);
   places[0] = outputs.slots[0].data;
   for (int i = 0; i < 3; ++i)
-    values[i] = owned(&allocator, (uint64_t)(10 * (i + 1)), i + 2);
+    values[i] = owned(&allocator, 10 * (uint64_t)(i + 1), i + 2);
   assert_int_equal(vyre__outputs_store(&outputs, values, 3, &allocator, NULL), VYRE_OK);
   assert_ptr_equal(outputs.slots[0].data, places[0]);
   assert_stats(&outputs, (vyre_output_stats){3, 1, 0, 2, 10, 50, 60});

@@ -44,12 +44,12 @@ static void test_wait(void **state)
   vyre_error err = VYRE_ERROR_INIT;
   vyre_pending *pending = NULL;
   (void)state;
-  on.plugin.set("hold", 1);
+  on_fixture_set(&on, "hold", 1);
   pending = started(program);
   assert_int_equal(vyre_pending_wait(pending, 0, &err), VYRE_ERROR_TIMEOUT);
   assert_int_equal(vyre_pending_wait(pending, 1000000, &err), VYRE_ERROR_TIMEOUT);
   assert_int_equal(err.code, VYRE_ERROR_TIMEOUT);
-  on.plugin.set("hold", 0);
+  on_fixture_set(&on, "hold", 0);
   assert_int_equal(vyre_pending_wait(pending, VYRE_NO_TIMEOUT, &err), VYRE_OK);
   assert_int_equal(vyre_pending_wait(pending, 0, &err), VYRE_OK);
   assert_int_equal(vyre_pending_finish(pending, &outputs, NULL, &err), VYRE_OK);
@@ -103,8 +103,8 @@ static void test_timeout(void **state)
   vyre_error err = VYRE_ERROR_INIT;
   pthread_t thread;
   (void)state;
-  on.plugin.set("reset", 0);
-  on.plugin.set("hold", 1);
+  on_fixture_set(&on, "reset", 0);
+  on_fixture_set(&on, "hold", 1);
   options.timeout_ns = 1;
   assert_int_equal(pthread_create(&thread, NULL, let_go, &on.plugin), 0);
   /* The launch may end just before the limit is looked at: both are right. */

@@ -70,7 +70,7 @@ static void test_open_size(void **state)
   vyre_buffer_destroy(buffer);
 
   buffer = filled(NULL, 0); /* no elements, no launch */
-  on.plugin.set("reset", 0);
+  on_fixture_set(&on, "reset", 0);
   assert_int_equal(vyre_dispatch_buffers(program, NULL, &buffer, 1, NULL, NULL), VYRE_OK);
   assert_int_equal(on.plugin.get("dispatches"), 0);
   vyre_buffer_destroy(buffer);
@@ -89,7 +89,7 @@ static void test_refused(void **state)
   vyre_outputs outputs = VYRE_OUTPUTS_INIT;
   vyre_error err = VYRE_ERROR_INIT;
   (void)state;
-  on.plugin.set("reset", 0);
+  on_fixture_set(&on, "reset", 0);
 #define REFUSED(call, code, text)                                                                  \
   do {                                                                                             \
     assert_int_equal(call, code);                                                                  \

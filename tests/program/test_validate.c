@@ -449,7 +449,7 @@ static void test_structures(void **state)
 static void test_larger_rows(void **state)
 {
   static sample s;
-  struct {
+  static struct {
     vyre_buffer_decl decl;
     uint64_t newer[3];
   } buffers[2];
