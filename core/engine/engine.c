@@ -113,7 +113,8 @@ static vyre_status build(vyre_engine *engine, const vyre_engine_handlers *handle
   if (status != VYRE_OK)
     return status;
   engine->notify = !engine->plan.persistent || (info->capabilities & VYRE_CAP_NOTIFY_HOST);
-  engine->spin_ns = info->device_class == VYRE_DEVICE_CPU ? SPIN_CPU_NS : SPIN_DEVICE_NS;
+  engine->shares_cores = info->device_class == VYRE_DEVICE_CPU;
+  engine->spin_ns = engine->shares_cores ? SPIN_CPU_NS : SPIN_DEVICE_NS;
   engine->slice_ns = SLICE_NS;
   if ((status = load(engine, handlers, err)) != VYRE_OK ||
       (status = vyre__engine_make_memory(engine, err)) != VYRE_OK ||

@@ -64,6 +64,7 @@ struct vyre_engine {
   vyre_allocator allocator;
   vyre__engine_plan plan;
   char *choice;
+  bool shares_cores; /* the workers run on the host's own cores */
   uint64_t spin_ns;  /* how long a wait spins before it sleeps */
   uint64_t slice_ns; /* longest sleep where the device cannot wake the host */
   bool notify;       /* the server of the ring wakes sleepers */

@@ -16,7 +16,7 @@
 #endif
 
 /* Most items that a worker claims at once, and for how long it likes such a batch to run. */
-#define VYRE__CLAIM_MOST 16u
+#define VYRE__CLAIM_MOST 32u
 #define VYRE__CLAIM_NS 20000u
 /* While there is more to do, sleeping host threads are woken this often and not for each item. */
 #define VYRE__TELL_NS 500000u

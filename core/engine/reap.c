@@ -8,6 +8,11 @@
  */
 #include "core/engine/engine.h"
 
+#include <sched.h>
+
+/* Places whose lines are fetched before they are looked at: a worker wrote them. */
+#define AHEAD 16u
+
 /* An aborted item is finished once it is published: before, its submitter still writes. */
 static bool is_published(const vyre_ring *ring, uint64_t ticket)
 {
@@ -125,6 +130,7 @@ static uint32_t collect(vyre_engine *engine, vyre_completion *out, uint32_t max)
   head = vyre__engine_head(engine);
   for (; ticket != head && n < max && (all || n < ready); ticket = vyre__ring_step(ticket, 1)) {
     const vyre__ticket_state state = vyre__engine_look(engine, ticket, &out[n]);
+    __builtin_prefetch(&engine->ring->results[(ticket + AHEAD) & engine->ring->completions_mask]);
     if (state == VYRE__TICKET_FINISHED && take(engine, ticket))
       ++n;
     if (state != VYRE__TICKET_UNFINISHED && first == ticket)
@@ -143,6 +149,19 @@ uint64_t vyre__engine_first_unfinished(const vyre_engine *engine)
   while (ticket != head && vyre__engine_look(engine, ticket, NULL) != VYRE__TICKET_UNFINISHED)
     ticket = vyre__ring_step(ticket, 1);
   return ticket;
+}
+
+/*
+ * Whoever reaps as fast as items are finished gets them one by one, and takes a core from the
+ * workers for it where these are the host's own.  So with something there, less than was asked for,
+ * and more under way, the workers go first.
+ */
+static void let_workers_run(const vyre_engine *engine, uint32_t max)
+{
+  const uint64_t consumed = __atomic_load_n(&engine->consumed, __ATOMIC_RELAXED);
+  const int64_t ready = (int64_t)(vyre__engine_done(engine) - consumed);
+  if (engine->shares_cores && ready > 0 && ready < max && vyre__engine_unfinished(engine))
+    sched_yield();
 }
 
 typedef struct reaping {
@@ -174,6 +193,8 @@ vyre_status vyre_engine_reap(vyre_engine *engine, vyre_completion *out_completio
     return status;
   if (!out_completions || !max)
     return VYRE_ERROR_INVALID_ARGUMENT;
+  if (timeout_ns)
+    let_workers_run(engine, max);
   status = vyre__engine_wait_until(engine, reaped, &reap, timeout_ns);
   if (status != VYRE_OK)
     return timeout_ns ? status : VYRE_ERROR_EMPTY;

@@ -156,15 +156,18 @@ static vyre_status serve(bench_run *run, uint32_t count)
   vyre_status status = VYRE_OK;
   while (reaped < count) {
     if (submitted < count) {
-      status =
-          vyre_engine_submit_many(run->engine, run->items + submitted, count - submitted, NULL, &n);
+      n = count - submitted < SUBMIT ? count - submitted : SUBMIT;
+      status = vyre_engine_submit_many(run->engine, run->items + submitted, n, NULL, &n);
       if (status == VYRE_OK)
         submitted += n;
       else if (status != VYRE_ERROR_QUEUE_FULL)
         return status;
       continue;
     }
-    status = vyre_engine_reap(run->engine, run->completions + reaped, count - reaped, LIMIT, &n);
+    /* Asleep until all are finished: this thread's core is a worker's. */
+    status = vyre_engine_drain(run->engine, LIMIT, NULL, 0, NULL);
+    if (status == VYRE_OK)
+      status = vyre_engine_reap(run->engine, run->completions + reaped, count - reaped, LIMIT, &n);
     if (status != VYRE_OK)
       return status;
     reaped += n;

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #define RUNS 15u
@@ -29,22 +30,30 @@ static vyre_status fail(vyre_error *err, const char *what, int number)
   return VYRE_ERROR_IO;
 }
 
+typedef struct sample {
+  double wall;      /* seconds from its start to its end */
+  double processor; /* of it and of what it started */
+} sample;
+
 /* Runs this program with a hidden verb and waits for its end. */
 static vyre_status run_child(const char *self, const char *verb, const char *selector,
-                             double *out_seconds, vyre_error *err)
+                             sample *out_sample, vyre_error *err)
 {
   char *argv[] = {(char *)(uintptr_t) "vyre", (char *)(uintptr_t) "bench", (char *)(uintptr_t)verb,
                   (char *)(uintptr_t)selector, NULL};
   pid_t child;
+  struct rusage usage;
   int failed, state = 0;
   const double start = bench_now();
   failed = posix_spawn(&child, self, NULL, NULL, argv, environ);
   if (failed)
     return fail(err, "this program cannot be started again", failed);
-  while (waitpid(child, &state, 0) < 0)
+  while (wait4(child, &state, 0, &usage) < 0)
     if (errno != EINTR)
       return fail(err, "waiting for a process", errno);
-  *out_seconds = bench_now() - start;
+  out_sample->wall = bench_now() - start;
+  out_sample->processor = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                          (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
   if (!WIFEXITED(state) || WEXITSTATUS(state))
     return fail(err, "a fresh process did not get its result", 0);
   return VYRE_OK;
@@ -54,13 +63,17 @@ vyre_status bench_start(const bench_options *options, bench_report *report, vyre
 {
   const char *self = options->self ? options->self : "/proc/self/exe";
   const char *selector = options->device ? options->device : "cpu";
-  double start[RUNS], empty[RUNS], first = 0;
+  double start[RUNS], empty[RUNS], processor[RUNS];
+  sample one;
   /* The first one fills the cache. */
-  vyre_status status = run_child(self, "@start", selector, &first, err);
+  vyre_status status = run_child(self, "@start", selector, &one, err);
   for (uint32_t i = 0; i < RUNS && status == VYRE_OK; ++i) {
-    status = run_child(self, "@start", selector, &start[i], err);
+    status = run_child(self, "@start", selector, &one, err);
+    start[i] = one.wall;
+    processor[i] = one.processor;
     if (status == VYRE_OK)
-      status = run_child(self, "@empty", selector, &empty[i], err);
+      status = run_child(self, "@empty", selector, &one, err);
+    empty[i] = one.wall;
   }
   if (status != VYRE_OK)
     return status;
@@ -70,6 +83,7 @@ vyre_status bench_start(const bench_options *options, bench_report *report, vyre
     snprintf(report->device, sizeof report->device, "%s", selector);
   bench_report_at_most(report, "fresh process to its first result", bench_median(start, RUNS) * 1e3,
                        "ms", 20);
+  bench_report_value(report, "its processor time", bench_median(processor, RUNS) * 1e3, "ms");
   bench_report_value(report, "empty process", bench_median(empty, RUNS) * 1e3, "ms");
   return VYRE_OK;
 }
