@@ -22,6 +22,10 @@
 
 #define MAX_ENTRY_BYTES (256u << 20)
 
+/* What the names of entries end in. */
+#define KERNEL "vyren"
+#define TEXT "txt"
+
 /* The folder, without making it; false if the cache is off. */
 static bool folder(char *out_path, size_t size)
 {
@@ -49,7 +53,8 @@ static void make_folder(char *path)
   mkdir(path, 0700);
 }
 
-static bool entry_path(const unsigned char *key, char *out_path, size_t size)
+/* The file for a key in the folder; `kind` ends its name. */
+static bool entry_path(const unsigned char *key, const char *kind, char *out_path, size_t size)
 {
   char name[2 * VYRE__CPU_HASH_SIZE + 1];
   if (!folder(out_path, size))
@@ -57,7 +62,7 @@ static bool entry_path(const unsigned char *key, char *out_path, size_t size)
   for (unsigned i = 0; i < VYRE__CPU_HASH_SIZE; ++i)
     snprintf(name + (size_t)2 * i, 3, "%02x", key[i]);
   size_t used = strlen(out_path);
-  return snprintf(out_path + used, size - used, "/%s.vyren", name) < (int)(size - used);
+  return snprintf(out_path + used, size - used, "/%s.%s", name, kind) < (int)(size - used);
 }
 
 static bool read_all(int file, char *data, uint64_t size)
@@ -86,7 +91,12 @@ static bool write_all(int file, const char *data, uint64_t size)
   return true;
 }
 
-/* `private_only`: refuses what somebody else could have written. */
+/* True for a file of this user or root that nobody else can write. */
+static bool is_private(const struct stat *about)
+{
+  return (about->st_uid == geteuid() || about->st_uid == 0) && !(about->st_mode & 022);
+}
+
 static void *read_file(const vyre_host *host, const char *path, uint64_t room, bool private_only,
                        uint64_t *out_size)
 {
@@ -94,9 +104,7 @@ static void *read_file(const vyre_host *host, const char *path, uint64_t room, b
   char *data = NULL;
   int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0 ||
-      about.st_size > (off_t)MAX_ENTRY_BYTES)
-    goto done;
-  if (private_only && ((about.st_uid != geteuid() && about.st_uid != 0) || (about.st_mode & 022)))
+      about.st_size > (off_t)MAX_ENTRY_BYTES || (private_only && !is_private(&about)))
     goto done;
   data = vyre__cpu_allocate(host, room + (uint64_t)about.st_size, 64);
   if (data && !read_all(file, data + room, (uint64_t)about.st_size)) {
@@ -120,7 +128,7 @@ void *vyre__cpu_file_read(const vyre_host *host, const char *path, uint64_t room
 void *vyre__cpu_cache_get(const vyre_host *host, const unsigned char *key, uint64_t *out_size)
 {
   char path[PATH_MAX];
-  if (!entry_path(key, path, sizeof(path)))
+  if (!entry_path(key, KERNEL, path, sizeof(path)))
     return NULL;
   void *data = read_file(host, path, 0, true, out_size);
   /* A compile for another level is cached too, so that only a whole container with this key counts;
@@ -134,23 +142,51 @@ void *vyre__cpu_cache_get(const vyre_host *host, const unsigned char *key, uint6
   return data;
 }
 
+/* Writes a file of its own and gives it the entry's name. */
+static bool put(const unsigned char *key, const char *kind, const void *data, uint64_t size)
+{
+  char path[PATH_MAX], temporary[PATH_MAX];
+  if (!folder(path, sizeof(path)))
+    return true;
+  make_folder(path);
+  if (snprintf(temporary, sizeof(temporary), "%s/new-XXXXXX", path) >= (int)sizeof(temporary) ||
+      !entry_path(key, kind, path, sizeof(path)))
+    return false;
+  int file = mkostemp(temporary, O_CLOEXEC);
+  if (file < 0)
+    return false;
+  bool stored = write_all(file, data, size);
+  stored = close(file) == 0 && stored && rename(temporary, path) == 0;
+  if (!stored)
+    unlink(temporary);
+  return stored;
+}
+
 void vyre__cpu_cache_put(const vyre_host *host, const void *data, uint64_t size)
 {
   const vyre__cpu_container *container = data;
-  char path[PATH_MAX], temporary[PATH_MAX];
-  if (!folder(path, sizeof(path)))
-    return;
-  make_folder(path);
-  if (snprintf(temporary, sizeof(temporary), "%s/new-XXXXXX", path) >= (int)sizeof(temporary) ||
-      !entry_path(container->key, path, sizeof(path)))
-    return;
-  int file = mkostemp(temporary, O_CLOEXEC);
-  if (file < 0) {
-    vyre__cpu_log(host, VYRE_LOG_DEBUG, "cpu: the kernel cache cannot be written: %s", temporary);
-    return;
-  }
-  bool stored = write_all(file, data, size);
-  stored = close(file) == 0 && stored;
-  if (!stored || rename(temporary, path) != 0)
-    unlink(temporary);
+  if (!put(container->key, KERNEL, data, size))
+    vyre__cpu_log(host, VYRE_LOG_DEBUG, "cpu: a compiled kernel could not be cached");
+}
+
+bool vyre__cpu_cache_get_text(const unsigned char *key, char *out_text, uint64_t size)
+{
+  char path[PATH_MAX];
+  struct stat about;
+  if (!entry_path(key, TEXT, path, sizeof(path)))
+    return false;
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  bool got = file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+             is_private(&about) && about.st_size > 0 && (uint64_t)about.st_size < size &&
+             read_all(file, out_text, (uint64_t)about.st_size);
+  if (got)
+    out_text[about.st_size] = '\0';
+  if (file >= 0)
+    close(file);
+  return got;
+}
+
+void vyre__cpu_cache_put_text(const unsigned char *key, const char *text)
+{
+  (void)put(key, TEXT, text, strlen(text));
 }

@@ -10,11 +10,18 @@
 
 #include "vyre_backend.h"
 
+#include <stdbool.h>
+
 /* A sound container with that key, from host->allocate(), or NULL. */
 void *vyre__cpu_cache_get(const vyre_host *host, const unsigned char *key, uint64_t *out_size);
 
 /* Stores a container under the key it carries. */
 void vyre__cpu_cache_put(const vyre_host *host, const void *data, uint64_t size);
+
+/* A short text that was stored under a key: true if there is one.  What it says is only believed as
+   far as a reader believes a note of its own. */
+bool vyre__cpu_cache_get_text(const unsigned char *key, char *out_text, uint64_t size);
+void vyre__cpu_cache_put_text(const unsigned char *key, const char *text);
 
 /* A whole file in memory from host->allocate() with `room` bytes free in front, or NULL. */
 void *vyre__cpu_file_read(const vyre_host *host, const char *path, uint64_t room,

@@ -3,13 +3,14 @@
  */
 #include "compiler.h"
 
+#include "cache.h"
 #include "host.h"
+#include "sha256.h"
 
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,8 +34,8 @@ __attribute__((format(printf, 2, 3))) static void note(vyre__cpu_compiler *compi
   va_end(arguments);
 }
 
-/* Stores the first line that the compiler says about itself; false if it does not run. */
-static bool ask_version(vyre__cpu_compiler *compiler)
+/* Runs it and stores the first line that it says about itself; false if it does not run. */
+static bool run_version(vyre__cpu_compiler *compiler)
 {
   char log[1024];
   char option[] = "--version";
@@ -44,6 +45,28 @@ static bool ask_version(vyre__cpu_compiler *compiler)
   if (!run.started || run.timed_out || run.exit_code != 0 || !log[0])
     return false;
   snprintf(compiler->version, sizeof(compiler->version), "%.*s", (int)strcspn(log, "\n"), log);
+  return true;
+}
+
+/*
+ * The same, from the cache if this very file has been asked before: a compiler takes from one
+ * millisecond to hundreds to say its version, and a cached kernel needs nothing else of it.
+ */
+static bool ask_version(vyre__cpu_compiler *compiler)
+{
+  uint64_t numbers[] = {compiler->file_size, compiler->file_time_ns, compiler->file_inode};
+  unsigned char key[VYRE__CPU_HASH_SIZE];
+  vyre__cpu_sha256 hash;
+  vyre__cpu_sha256_init(&hash);
+  vyre__cpu_sha256_add(&hash, "compiler", sizeof("compiler"));
+  vyre__cpu_sha256_add(&hash, numbers, sizeof(numbers));
+  vyre__cpu_sha256_add(&hash, compiler->path, strlen(compiler->path));
+  vyre__cpu_sha256_final(&hash, key);
+  if (vyre__cpu_cache_get_text(key, compiler->version, sizeof(compiler->version)))
+    return true;
+  if (!run_version(compiler))
+    return false;
+  vyre__cpu_cache_put_text(key, compiler->version);
   return true;
 }
 

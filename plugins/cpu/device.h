@@ -42,7 +42,8 @@ struct vyre_backend_device {
 
   vyre__cpu_worker *workers;      /* thread_count places */
   uint32_t worker_count;          /* threads that run */
-  vyre__cpu_runner inline_runner; /* of whoever runs the head inline */
+  vyre__cpu_runner inline_runner; /* of a caller who runs the head, or helps with it */
+  bool helped;                    /* it is in use by somebody who waits */
 
   vyre__cpu_dedicated *dedicated, *idle;
 };
@@ -63,6 +64,11 @@ int vyre__cpu_thread_start(pthread_t *out_thread, void *(*main)(void *), void *a
 /* Queues the launch, or runs it here if it is small and nothing is before it. */
 vyre_status vyre__cpu_pool_submit(vyre_backend_device *device, vyre_backend_pending *launch,
                                   vyre_error *err);
+/*
+ * For a caller who waits without limit, the lock held: takes groups of the launch if it is at the
+ * head and has some left.  True if it did; the lock was given up meanwhile.
+ */
+bool vyre__cpu_pool_help(vyre_backend_pending *launch);
 /* Waits until all launches up to `sequence` have ended. */
 void vyre__cpu_pool_wait(vyre_backend_device *device, uint64_t sequence);
 /* Joins the threads. */

@@ -55,6 +55,9 @@ bool vyre__cpu_launch_wait(vyre_backend_pending *launch, uint64_t timeout_ns)
   until.tv_nsec = (long)(deadline % 1000000000u);
   pthread_mutex_lock(&device->lock);
   while (!__atomic_load_n(&launch->done, __ATOMIC_ACQUIRE) && failure != ETIMEDOUT) {
+    /* Rather than sleep until a thread of the pool has woken up, run groups here. */
+    if (timeout_ns == VYRE_NO_TIMEOUT && vyre__cpu_pool_help(launch))
+      continue;
     if (deadline == UINT64_MAX)
       pthread_cond_wait(&device->done, &device->lock);
     else

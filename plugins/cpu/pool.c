@@ -64,6 +64,17 @@ static void run_head(vyre_backend_device *device, vyre__cpu_runner *runner)
     pop(device);
 }
 
+bool vyre__cpu_pool_help(vyre_backend_pending *launch)
+{
+  vyre_backend_device *device = launch->device;
+  if (device->head != launch || device->helped || !has_work(launch))
+    return false;
+  device->helped = true;
+  run_head(device, &device->inline_runner);
+  device->helped = false;
+  return true;
+}
+
 static void *worker_main(void *argument)
 {
   vyre__cpu_worker *worker = argument;

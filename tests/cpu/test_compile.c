@@ -315,7 +315,7 @@ static void temporary_files_are_kept_on_demand(void **state)
 
 /* -------- the cache -------- */
 
-/* The only entry of the cache, by its path; NULL if there is none. */
+/* The only kernel in the cache, by its path; NULL if there is none. */
 static const char *only_entry(const char *cache)
 {
   static char path[2 * PATH_MAX];
@@ -323,7 +323,7 @@ static const char *only_entry(const char *cache)
   DIR *list = opendir(cache);
   struct dirent *entry;
   while (list && (entry = readdir(list))) {
-    if (entry->d_name[0] == '.')
+    if (!strstr(entry->d_name, ".vyren"))
       continue;
     assert_null(found);
     snprintf(path, sizeof(path), "%s/%s", cache, entry->d_name);
@@ -332,6 +332,49 @@ static const char *only_entry(const char *cache)
   if (list)
     closedir(list);
   return found;
+}
+
+/* A folder without folders in it. */
+static void remove_folder(const char *path)
+{
+  char file[2 * PATH_MAX];
+  DIR *list = opendir(path);
+  struct dirent *entry;
+  while (list && (entry = readdir(list))) {
+    snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
+    if (entry->d_name[0] != '.')
+      unlink(file);
+  }
+  if (list)
+    closedir(list);
+  rmdir(path);
+}
+
+/* A note of the compiler's version serves until the compiler's file changes. */
+static void the_version_is_remembered(void **state)
+{
+  session s;
+  char cache[PATH_MAX];
+  vyre_backend_device_info info = {.struct_size = sizeof(info)};
+  (void)state;
+  snprintf(cache, sizeof(cache), "%.*s/notes", PATH_MAX - 64, folder);
+  setenv("VYRE_CACHE_DIR", cache, 1);
+  setenv("VYRE_CC", script("named", "echo first"), 1);
+  session_open(&s);
+  assert_int_equal(s.plugin.backend->device_info(0, &info, NULL), VYRE_OK);
+  assert_contains(info.driver, "named: first");
+  session_close(&s);
+  session_open(&s);
+  assert_int_equal(s.plugin.backend->device_info(0, &info, NULL), VYRE_OK);
+  assert_contains(info.driver, "named: first");
+  session_close(&s);
+  setenv("VYRE_CC", script("named", "echo the second"), 1);
+  session_open(&s);
+  assert_int_equal(s.plugin.backend->device_info(0, &info, NULL), VYRE_OK);
+  assert_contains(info.driver, "named: the second");
+  session_close(&s);
+  unsetenv("VYRE_CC");
+  remove_folder(cache);
 }
 
 static void change_byte(const char *path, long at)
@@ -402,8 +445,8 @@ static void the_cache_serves_and_heals(void **state)
   s.plugin.backend->module_unload(s.device, module);
   assert_int_equal(rename(only_entry(cache), first), 0);
   check_good(&s);
-  unlink(first);
   unlink(second);
+  remove_folder(cache);
   session_close(&s);
 }
 
@@ -428,15 +471,13 @@ static void a_cache_that_cannot_be_used_is_no_error(void **state)
   check_good(&s);
   snprintf(xdg, sizeof(xdg), "%s/vyre", folder);
   assert_non_null(only_entry(xdg));
-  unlink(only_entry(xdg));
-  rmdir(xdg);
+  remove_folder(xdg);
   unsetenv("XDG_CACHE_HOME");
   setenv("HOME", folder, 1);
   check_good(&s);
   snprintf(home, sizeof(home), "%s/.cache/vyre", folder);
   assert_non_null(only_entry(home));
-  unlink(only_entry(home));
-  rmdir(home);
+  remove_folder(home);
   if (kept[0])
     setenv("HOME", kept, 1);
   session_close(&s);
@@ -451,7 +492,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-  static const char *const names[] = {"broken", "slow",   "liar",  "loud", "deep/cache",
+  static const char *const names[] = {"broken", "slow",   "liar",  "loud", "named", "deep/cache",
                                       "deep",   ".cache", "temps", "file", ""};
   char path[PATH_MAX + 32];
   (void)state;
@@ -469,6 +510,7 @@ int main(void)
       cmocka_unit_test(entries_are_found_by_name),
       cmocka_unit_test(debug_builds_report_the_first_offence),
       cmocka_unit_test(no_compiler_says_what_was_tried),
+      cmocka_unit_test(the_version_is_remembered),
       cmocka_unit_test(a_compiler_that_hangs_is_ended),
       cmocka_unit_test(temporary_files_are_kept_on_demand),
       cmocka_unit_test(the_cache_serves_and_heals),

@@ -24,7 +24,7 @@ static const char text[] =
     " (VYRE_ARG(0, a), VYRE_ARG(1, s)));\n"
     "VYRE_ENTRY(p, (VYRE_PARAM_INOUT(0, a)), (VYRE_ARG(0, a)));\n";
 
-enum { GROUPS = 40, ITEMS = 20, COUNT = GROUPS * ITEMS };
+enum { GROUPS = 150, ITEMS = 4, COUNT = GROUPS * ITEMS };
 
 static cpu_plugin plugin;
 

@@ -161,7 +161,7 @@ static void the_device_is_described(void **state)
   assert_int_equal(info->capabilities, VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT |
                                            VYRE_CAP_COHERENT | VYRE_CAP_PERSISTENT |
                                            VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER);
-  assert_int_equal(info->progress, VYRE_PROGRESS_CONCURRENT);
+  assert_int_equal(info->progress, VYRE_PROGRESS_OCCUPANCY);
   assert_int_equal(info->coherent_atomics, 15);
   assert_true(info->compute_units >= 1 && info->max_push_bytes >= 128 && info->max_bindings >= 16);
   assert_string_equal(info->persistent_reason, "");
