@@ -76,7 +76,7 @@ static bool try_path(vyre__cpu_compiler *compiler, const char *path)
   if (strlen(path) >= sizeof(compiler->path) || stat(path, &file) != 0 || !S_ISREG(file.st_mode) ||
       access(path, X_OK) != 0)
     return false;
-  strcpy(compiler->path, path);
+  memcpy(compiler->path, path, strlen(path) + 1);
   compiler->file_size = (uint64_t)file.st_size;
   compiler->file_time_ns =
       (uint64_t)file.st_mtim.tv_sec * 1000000000u + (uint64_t)file.st_mtim.tv_nsec;

@@ -237,7 +237,7 @@ static void place_bindings(vyre_backend_pending *launch, const vyre_dispatch_des
       else
         memset(copy, 0, binding->size);
     } else {
-      launch->bindings[i] = (void *)(uintptr_t)binding->data;
+      launch->bindings[i] = (void *)binding->data;
     }
     if (is_output(binding))
       launch->outputs[outputs++] =

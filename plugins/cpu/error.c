@@ -24,12 +24,11 @@ static const char *default_fix(vyre_status code)
 /* True if the record of the caller reaches to the end of a field. */
 #define HOLDS(err, field) ((err)->struct_size >= offsetof(vyre_error, field) + sizeof((err)->field))
 
-vyre_status vyre__cpu_error_set(vyre_error *err, vyre_status code, int64_t vendor_code,
-                                const char *file, int line, const char *fix, const char *format,
-                                ...)
+void vyre__cpu_error_set(vyre_error *err, vyre_status code, int64_t vendor_code, const char *file,
+                         int line, const char *fix, const char *format, ...)
 {
   if (!err)
-    return code;
+    return;
   const char *slash = strrchr(file, '/');
   va_list arguments;
   va_start(arguments, format);
@@ -44,7 +43,6 @@ vyre_status vyre__cpu_error_set(vyre_error *err, vyre_status code, int64_t vendo
   if (HOLDS(err, fix))
     snprintf(err->fix, sizeof(err->fix), "%s", fix ? fix : default_fix(code));
   va_end(arguments);
-  return code;
 }
 
 vyre_status vyre__cpu_error_copy(vyre_error *to, const vyre_error *from)

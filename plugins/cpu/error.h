@@ -11,15 +11,16 @@
 #include "vyre_status.h"
 
 /* `err` may be NULL or shorter than ours (ABI-001); texts are cut, never overrun. */
-__attribute__((format(printf, 7, 8))) vyre_status
+__attribute__((format(printf, 7, 8))) void
 vyre__cpu_error_set(vyre_error *err, vyre_status code, int64_t vendor_code, const char *file,
                     int line, const char *fix, const char *format, ...);
 
 /* Copies what `from` says to `to`; returns its code. */
 vyre_status vyre__cpu_error_copy(vyre_error *to, const vyre_error *from);
 
+/* The code is named twice so that every reader of the source sees what comes back. */
 #define CPU_FAIL_VENDOR(err, code, vendor, fix, ...)                                               \
-  vyre__cpu_error_set((err), (code), (vendor), __FILE__, __LINE__, (fix), __VA_ARGS__)
+  (vyre__cpu_error_set((err), (code), (vendor), __FILE__, __LINE__, (fix), __VA_ARGS__), (code))
 #define CPU_FAIL(err, code, fix, ...) CPU_FAIL_VENDOR(err, code, 0, fix, __VA_ARGS__)
 #define CPU_FAIL_MEMORY(err, what)                                                                 \
   CPU_FAIL(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, NULL, "no host memory for %s", (what))

@@ -85,8 +85,8 @@ vyre_status vyre__cpu_persistent_submit(vyre_backend_device *device, vyre_backen
     goto done;
   launch->queued_ns = vyre__cpu_clock_ns();
   launch->runners = (uint32_t)launch->group_count;
-  for (uint64_t group = 0; group < launch->group_count; ++group) {
-    vyre__cpu_dedicated *one = device->idle;
+  uint64_t group = 0;
+  for (vyre__cpu_dedicated *one; (one = device->idle) && group < launch->group_count; ++group) {
     device->idle = one->next_idle;
     one->launch = launch;
     one->group = group;

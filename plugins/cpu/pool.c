@@ -49,10 +49,10 @@ static void pop(vyre_backend_device *device)
   vyre__cpu_launch_end(launch);
 }
 
-/* The lock is held, and given up while the groups run. */
-static void run_head(vyre_backend_device *device, vyre__cpu_runner *runner)
+/* `launch` is the head.  The lock is held, and given up while the groups run. */
+static void run_head(vyre_backend_device *device, vyre_backend_pending *launch,
+                     vyre__cpu_runner *runner)
 {
-  vyre_backend_pending *launch = device->head;
   launch->runners += 1;
   if (!launch->started_ns)
     launch->started_ns = vyre__cpu_clock_ns();
@@ -70,7 +70,7 @@ bool vyre__cpu_pool_help(vyre_backend_pending *launch)
   if (device->head != launch || device->helped || !has_work(launch))
     return false;
   device->helped = true;
-  run_head(device, &device->inline_runner);
+  run_head(device, launch, &device->inline_runner);
   device->helped = false;
   return true;
 }
@@ -82,7 +82,7 @@ static void *worker_main(void *argument)
   pthread_mutex_lock(&device->lock);
   for (;;) {
     if (has_work(device->head)) {
-      run_head(device, &worker->runner);
+      run_head(device, device->head, &worker->runner);
     } else if (device->stopping) {
       break;
     } else {
@@ -134,7 +134,7 @@ vyre_status vyre__cpu_pool_submit(vyre_backend_device *device, vyre_backend_pend
   launch->run_inline = launch->run_inline && !device->head;
   if (launch->run_inline) {
     append(device, launch);
-    run_head(device, &device->inline_runner);
+    run_head(device, launch, &device->inline_runner);
     goto done;
   }
   status = start_workers(device, err);

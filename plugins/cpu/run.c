@@ -49,7 +49,7 @@ static bool ensure_items(vyre__cpu_runner *runner, uint32_t count)
 {
   const vyre_host *host = runner->host;
   if (!runner->items)
-    runner->items = vyre__cpu_allocate_zeroed(host, VYRE__CPU_MAX_ITEMS * sizeof(*runner->items),
+    runner->items = vyre__cpu_allocate_zeroed(host, VYRE__CPU_MAX_ITEMS * sizeof(void *),
                                               _Alignof(max_align_t));
   if (!runner->items)
     return false;

@@ -31,20 +31,14 @@ static bool read_line(const char *dir, const char *name, char *out_line, int siz
 /* Cores' worth of one group's own quota, rounded up; 0 without one. */
 static uint32_t quota_of(const char *dir, bool version_2)
 {
-  char line[128];
+  char line[128], *rest = NULL;
   long long quota = 0, period = 0;
-  if (version_2) {
-    if (!read_line(dir, "cpu.max", line, sizeof(line)) ||
-        sscanf(line, "%lld %lld", &quota, &period) != 2)
-      return 0; /* "max 100000": no limit */
-  } else {
-    if (!read_line(dir, "cpu.cfs_quota_us", line, sizeof(line)))
-      return 0;
-    quota = atoll(line);
-    if (!read_line(dir, "cpu.cfs_period_us", line, sizeof(line)))
-      return 0;
-    period = atoll(line);
-  }
+  if (!read_line(dir, version_2 ? "cpu.max" : "cpu.cfs_quota_us", line, sizeof(line)))
+    return 0;
+  quota = strtoll(line, &rest, 10); /* "max 100000" gives 0: no limit */
+  if (!version_2 && !read_line(dir, "cpu.cfs_period_us", line, sizeof(line)))
+    return 0;
+  period = strtoll(version_2 ? rest : line, NULL, 10);
   if (quota <= 0 || period <= 0)
     return 0;
   long long cores = quota / period + (quota % period != 0);

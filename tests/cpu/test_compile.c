@@ -233,7 +233,9 @@ static void no_compiler_says_what_was_tried(void **state)
   session_close(&s);
 
   unsetenv("VYRE_CC");
-  char *path = strdup(getenv("PATH"));
+  const char *search = getenv("PATH");
+  char *path = strdup(search ? search : "/usr/bin:/bin");
+  assert_non_null(path);
   setenv("PATH", folder, 1);
   session_open(&s);
   if (s.plugin.backend->sanitizer == VYRE_SANITIZER_NONE) {
