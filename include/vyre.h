@@ -271,7 +271,7 @@ VYRE_API uint64_t vyre_device_generation(const vyre_device *device);
 /* [any] `size` bytes of zeros on the device.  UNSUPPORTED without VYRE_CAP_BUFFERS. */
 VYRE_API vyre_status vyre_buffer_create(vyre_device *device, uint64_t size,
                                         vyre_buffer **out_buffer, vyre_error *err);
-/* [per object] No dispatch or engine uses it any more. */
+/* [per object] No dispatch uses it any more; an engine that reads it keeps it until its own end. */
 VYRE_API void vyre_buffer_destroy(vyre_buffer *buffer);
 VYRE_API uint64_t vyre_buffer_size(const vyre_buffer *buffer);
 

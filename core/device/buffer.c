@@ -51,21 +51,35 @@ vyre_status vyre_buffer_create(vyre_device *device, uint64_t size, vyre_buffer *
     return status;
   }
   buffer->device = device;
+  buffer->references = 1;
   vyre__device_retain(device);
   *out_buffer = buffer;
   return VYRE_OK;
 }
 
-void vyre_buffer_destroy(vyre_buffer *buffer)
+void vyre__buffer_retain(vyre_buffer *buffer)
 {
-  vyre_device *device = NULL;
-  if (!buffer)
+  /* Relaxed: whoever retains already holds a reference. */
+  __atomic_fetch_add(&buffer->references, 1, __ATOMIC_RELAXED);
+}
+
+void vyre__buffer_release(vyre_buffer *buffer)
+{
+  vyre_device *device = buffer->device;
+  /* Partner: the other releases.  Release publishes this holder's accesses, acquire makes the last
+     one see all of them before it frees. */
+  if (__atomic_fetch_sub(&buffer->references, 1, __ATOMIC_ACQ_REL) != 1)
     return;
-  device = buffer->device;
   if (vyre__context_is_ours(device->context))
     device->backend->buffer_free(vyre__device_handle(device, buffer->generation), buffer->handle);
   vyre__deallocate(&device->allocator, buffer);
   vyre__device_release(device);
+}
+
+void vyre_buffer_destroy(vyre_buffer *buffer)
+{
+  if (buffer)
+    vyre__buffer_release(buffer);
 }
 
 uint64_t vyre_buffer_size(const vyre_buffer *buffer)

@@ -41,6 +41,7 @@ struct vyre_device {
 };
 
 struct vyre_buffer {
+  uint32_t references; /* atomic: its owner's, and one for each engine that reads it */
   vyre_device *device; /* retained */
   vyre_backend_buffer *handle;
   uint64_t size;
@@ -51,6 +52,9 @@ struct vyre_buffer {
 #define VYRE__HAS_SLOT(backend, slot)                                                              \
   ((backend)->struct_size >= offsetof(vyre_backend, slot) + sizeof((backend)->slot) &&             \
    (backend)->slot)
+
+void vyre__buffer_retain(vyre_buffer *buffer);
+void vyre__buffer_release(vyre_buffer *buffer);
 
 void vyre__device_retain(vyre_device *device);
 void vyre__device_release(vyre_device *device);

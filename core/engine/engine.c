@@ -101,6 +101,8 @@ static void release(vyre_engine *engine)
     device->backend->module_unload(vyre__device_handle(device, engine->generation), engine->module);
   }
   vyre__engine_free_memory(engine);
+  if (engine->plan.input)
+    vyre__buffer_release(engine->plan.input);
   vyre__deallocate(&allocator, engine->choice);
   vyre__deallocate(&allocator, engine);
   vyre__device_release(device);
@@ -155,6 +157,8 @@ vyre_status vyre_engine_start(vyre_device *device, const vyre_engine_handlers *h
   engine->generation = vyre_device_generation(device);
   engine->allocator = device->allocator;
   engine->plan = plan;
+  if (plan.input)
+    vyre__buffer_retain(plan.input);
   status = build(engine, &set, err);
   if (status == VYRE_OK)
     *out_engine = engine;

@@ -388,6 +388,31 @@ static void forked(void **state)
   vyre_engine_destroy(engine);
 }
 
+/* The engine keeps its input alive, whatever its owner does with the handle. */
+static void input_outlives_its_handle(void **state)
+{
+  const uint8_t bytes[64] = {[7] = 200, [63] = 55};
+  const vyre_work_item item = {.input_len = sizeof bytes, .rule_set_id = RULE_SUM};
+  (void)state;
+  for (size_t m = 0; m < sizeof modes / sizeof modes[0]; ++m) {
+    vyre_engine_options options = VYRE_ENGINE_OPTIONS_INIT;
+    vyre_completion c = {0};
+    vyre_buffer *buffer = NULL;
+    vyre_engine *engine;
+    uint64_t ticket = 0;
+    assert_ok(vyre_buffer_create(cpu.device, sizeof bytes, &buffer, NULL));
+    assert_ok(vyre_buffer_upload(buffer, 0, bytes, sizeof bytes, NULL));
+    options.mode = modes[m];
+    options.input = buffer;
+    engine = rig_start(&cpu, &options);
+    vyre_buffer_destroy(buffer);
+    assert_ok(vyre_engine_submit(engine, &item, &ticket));
+    assert_ok(vyre_engine_wait(engine, ticket, PATIENCE, &c));
+    assert_int_equal(c.result, 200 + 55 + 1);
+    vyre_engine_destroy(engine);
+  }
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(idle_exit_and_relaunch),
@@ -400,6 +425,7 @@ int main(void)
                                      cmocka_unit_test(stop_under_load),
                                      cmocka_unit_test(destroy_without_stop),
                                      cmocka_unit_test(buffers_beside),
+                                     cmocka_unit_test(input_outlives_its_handle),
                                      cmocka_unit_test(forked)};
   return cmocka_run_group_tests(tests, open_cpu, close_cpu);
 }
