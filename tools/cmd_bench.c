@@ -1,7 +1,7 @@
 /*
  * cmd_bench.c - `vyre bench`: finds the benchmark, prints its report.
  */
-#include "tools/bench/bench.h"
+#include "bench/bench.h"
 #include "tools/cli.h"
 
 #include <stdio.h>

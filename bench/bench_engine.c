@@ -9,7 +9,7 @@
  * All run the same machine code on the same bytes of a resident buffer.  What is compared are
  * ratios within a round; the medians over the rounds are reported.
  */
-#include "tools/bench/work.h"
+#include "bench/work.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* work.c - see work.h. */
-#include "tools/bench/work.h"
+#include "bench/work.h"
 
 #include "embed/bench_checksum.h"
 

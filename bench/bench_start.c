@@ -3,7 +3,7 @@
  * and loads the plugin, opens the device, loads a kernel that is in the cache, runs it, and ends.
  * Beside it the same program that ends at once.
  */
-#include "tools/bench/work.h"
+#include "bench/work.h"
 
 #include <errno.h>
 #include <fcntl.h>

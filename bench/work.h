@@ -5,7 +5,7 @@
 #ifndef VYRE_BENCH_WORK_H
 #define VYRE_BENCH_WORK_H
 
-#include "tools/bench/bench.h"
+#include "bench/bench.h"
 
 /* checksum.c's push constants. */
 typedef struct bench_push {

@@ -1,5 +1,5 @@
 /* report.c - rows of results, as a table and as JSON. */
-#include "tools/bench/bench.h"
+#include "bench/bench.h"
 
 #include <errno.h>
 #include <jansson.h>
