@@ -106,7 +106,8 @@ typedef void (*vyre_log_fn)(void *self, vyre_log_level level, const char *text);
  *   2. `plugin_path`, else the environment's VYRE_PLUGIN_PATH: folders separated by ':';
  *   3. the folder `vyre/` beside libvyre.so (static libvyre: `../lib/vyre` from the executable);
  *   4. the folder `vyre/` in the library folder that was compiled in.
- * A process with elevated privileges ignores the environment.
+ * A process with elevated privileges ignores the environment, and so does one that asks for no
+ * default paths.  What a plugin logs goes to the hook of every context.
  */
 typedef struct vyre_context_options {
   uint32_t struct_size;
@@ -220,9 +221,13 @@ typedef uint32_t vyre_policy;
  * vyre_device_request
  *
  * selector: terms separated by ',', the first that matches a device wins.  A term is a plugin name
- * ("cpu", "cuda"), a plugin name and an index ("cuda:1"), a class ("gpu", "any"), a PCI address, a
- * UUID or a device id.  A term after '!' excludes what it matches.  NULL takes VYRE_DEVICE from the
- * environment, else "any": discrete GPU before integrated GPU before other before CPU.
+ * ("cpu", "cuda"), a plugin name and an index ("cuda:1"), a class ("any", "gpu", "integrated"), a
+ * PCI address, a UUID or a device id.  A term after '!' excludes what it matches, for a fall back
+ * too; excluding terms alone mean "any" but those.  NULL takes VYRE_DEVICE from the environment,
+ * else "any": discrete GPU before integrated GPU before other before CPU.
+ *
+ * A matching device that does not open is an error with REQUIRE; the other policies go on to the
+ * next one and say so in vyre_device_choice().
  */
 typedef struct vyre_device_request {
   uint32_t struct_size;
@@ -255,8 +260,11 @@ VYRE_API const char *vyre_device_choice(const vyre_device *device, bool *out_fel
 
 /*
  * [per object] After VYRE_ERROR_DEVICE_LOST: closes and reopens the device in place.  Everything
- * that was made on it before stays lost; new objects work.  Destroys what lives in the process's
- * primary context of that device, other libraries' work included.
+ * that was made on it before stays lost; new objects work.  No other call on the device or on what
+ * was made on it runs meanwhile; destroy that first where possible, so that the device is closed
+ * before it is opened again.  Does nothing if the device is not lost; on an error it stays lost.
+ * Destroys what lives in the process's primary context of that device, other libraries' work
+ * included.
  */
 VYRE_API vyre_status vyre_device_recover(vyre_device *device, vyre_error *err);
 

@@ -15,7 +15,7 @@ void vyre__candidates_free(vyre__candidates *list)
 {
   uint32_t i;
   for (i = 0; i < list->count; i++)
-    vyre__deallocate(&list->allocator, (void *)(uintptr_t)list->rows[i].path);
+    vyre__deallocate(&list->allocator, (char *)list->rows[i].path);
   vyre__deallocate(&list->allocator, list->rows);
   list->rows = NULL;
   list->count = list->capacity = 0;

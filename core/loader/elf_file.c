@@ -226,7 +226,7 @@ static vyre_status read_segments(vyre__elf_file *file, vyre_error *err)
   vyre_status status =
       read_table(file, file->header.e_phoff, file->header.e_phnum * sizeof(ElfW(Phdr)), 0,
                  "its segment table lies outside of the file", &table, err);
-  if (status)
+  if (!table)
     return status;
   file->segments = table;
   file->segment_count = file->header.e_phnum;
@@ -248,7 +248,7 @@ static vyre_status read_dynamic_entries(vyre__elf_file *file, vyre_error *err)
   count = found->p_filesz / sizeof(ElfW(Dyn));
   status = read_table(file, found->p_offset, count * sizeof(ElfW(Dyn)), 0,
                       "its dynamic section lies outside of the file", &table, err);
-  if (status)
+  if (!table)
     return status;
   file->dynamic = table;
   while (file->dynamic_count < count && file->dynamic[file->dynamic_count].d_tag != DT_NULL)
@@ -280,7 +280,7 @@ static vyre_status read_strings(vyre__elf_file *file, vyre_error *err)
     return damaged(err, "its string table lies outside of its segments");
   status =
       read_table(file, offset, size, 1, "its string table lies outside of the file", &table, err);
-  if (status)
+  if (!table)
     return status;
   file->strings = table;
   file->string_size = size;
@@ -299,6 +299,45 @@ static bool count_by_hash(const vyre__elf_file *file, uint64_t address, uint64_t
   return true;
 }
 
+/* Words of a segment, one after the other, read in pieces. */
+typedef struct word_reader {
+  const vyre__elf_file *file;
+  uint64_t offset; /* of the next piece in the file */
+  uint64_t room;   /* bytes that follow in the segment */
+  uint32_t words[256];
+  uint32_t count, next;
+} word_reader;
+
+static bool next_word(word_reader *reader, uint32_t *out_word)
+{
+  if (reader->next == reader->count) {
+    uint64_t left = reader->file->size - reader->offset; /* offset is within the file, see below */
+    uint64_t bytes = reader->room < left ? reader->room : left;
+    if (bytes > sizeof reader->words)
+      bytes = sizeof reader->words;
+    bytes -= bytes % 4;
+    if (!bytes || !read_at(reader->file, reader->offset, reader->words, bytes))
+      return false;
+    reader->offset += bytes;
+    reader->room -= bytes;
+    reader->count = (uint32_t)(bytes / 4);
+    reader->next = 0;
+  }
+  *out_word = reader->words[reader->next++];
+  return true;
+}
+
+/* Places the reader at a byte of the table that lies at `offset` with `room` bytes. */
+static bool seek_word(word_reader *reader, uint64_t offset, uint64_t room, uint64_t skip)
+{
+  reader->count = reader->next = 0;
+  if (skip > room || !vyre__range_fits(offset, skip, reader->file->size))
+    return false;
+  reader->offset = offset + skip;
+  reader->room = room - skip;
+  return true;
+}
+
 /*
  * DT_GNU_HASH does not say how many symbols there are: the last one ends the chain of the bucket
  * with the largest index, marked by the lowest bit of its hash.
@@ -308,32 +347,34 @@ static bool count_by_gnu_hash(const vyre__elf_file *file, uint64_t address, uint
   struct {
     uint32_t buckets, first_symbol, bloom_words, bloom_shift;
   } head;
-  uint32_t words[256], largest = 0;
-  uint64_t offset = 0, room = 0, skip = 0, left = 0, i;
+  word_reader reader = {.file = file};
+  uint64_t offset = 0, room = 0, skip = 0;
+  uint32_t word = 0, largest = 0, i;
   if (!locate(file, address, &offset, &room) || room < sizeof head ||
       !read_at(file, offset, &head, sizeof head))
     return false;
   skip = sizeof head + head.bloom_words * (uint64_t)sizeof(ElfW(Addr));
-  for (left = head.buckets; left; left -= i) {
-    uint64_t n = left < 256 ? left : 256;
-    if (!vyre__range_fits(skip, n * 4, room) || !read_at(file, offset + skip, words, n * 4))
+  if (!seek_word(&reader, offset, room, skip))
+    return false;
+  for (i = 0; i < head.buckets; i++) {
+    if (!next_word(&reader, &word))
       return false;
-    for (i = 0; i < n; i++)
-      if (words[i] > largest)
-        largest = words[i];
-    skip += n * 4;
+    if (word > largest)
+      largest = word;
   }
-  if (largest < head.first_symbol) {
-    *out_count = head.first_symbol;
+  *out_count = head.first_symbol;
+  if (largest < head.first_symbol)
     return true;
-  }
-  skip += (uint64_t)(largest - head.first_symbol) * 4;
-  for (*out_count = (uint64_t)largest + 1;; *out_count += 1, skip += 4) {
-    if (!vyre__range_fits(skip, 4, room) || !read_at(file, offset + skip, words, 4))
+  skip += ((uint64_t)head.buckets + (largest - head.first_symbol)) * 4;
+  if (!seek_word(&reader, offset, room, skip))
+    return false;
+  *out_count = largest;
+  do {
+    if (!next_word(&reader, &word))
       return false;
-    if (words[0] & 1)
-      return true;
-  }
+    *out_count += 1;
+  } while (!(word & 1));
+  return true;
 }
 
 static vyre_status read_symbols(vyre__elf_file *file, vyre_error *err)
@@ -353,7 +394,7 @@ static vyre_status read_symbols(vyre__elf_file *file, vyre_error *err)
     return damaged(err, "its symbol table lies outside of its segments");
   status = read_table(file, offset, count * sizeof(ElfW(Sym)), 0,
                       "its symbol table lies outside of the file", &table, err);
-  if (status)
+  if (!table)
     return status;
   file->symbols = table;
   file->symbol_count = count;

@@ -227,7 +227,8 @@ char *vyre__own_plugin_folder(const vyre_allocator *allocator)
   if (!path)
     return NULL;
   if (own_object(path, &is_program) && (slash = strrchr(path, '/'))) {
-    strcpy(slash, is_program ? beside_program : beside_library);
+    memcpy(slash, is_program ? beside_program : beside_library,
+           is_program ? sizeof beside_program : sizeof beside_library);
     return path;
   }
   path[0] = '\0';

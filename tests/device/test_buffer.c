@@ -251,7 +251,7 @@ static vyre_buffer *shared_buffer;
 
 static void *move_bytes(void *argument)
 {
-  uint32_t number = (uint32_t)(uintptr_t)argument, back = 0, round;
+  uint32_t number = *(const uint32_t *)argument, back = 0, round;
   vyre_buffer *own = make(4);
   for (round = 0; round < ROUNDS; round++) {
     uint32_t word = number * 1000 + round;
@@ -267,11 +267,13 @@ static void *move_bytes(void *argument)
 static void test_threads(void **state)
 {
   pthread_t threads[THREADS];
-  uintptr_t i;
+  uint32_t numbers[THREADS], i;
   (void)state;
   shared_buffer = make(THREADS * 4);
-  for (i = 0; i < THREADS; i++)
-    assert_int_equal(pthread_create(&threads[i], NULL, move_bytes, (void *)i), 0);
+  for (i = 0; i < THREADS; i++) {
+    numbers[i] = i;
+    assert_int_equal(pthread_create(&threads[i], NULL, move_bytes, &numbers[i]), 0);
+  }
   for (i = 0; i < THREADS; i++)
     assert_int_equal(pthread_join(threads[i], NULL), 0);
   vyre_buffer_destroy(shared_buffer);

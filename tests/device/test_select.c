@@ -129,7 +129,7 @@ static void test_unreadable(void **state)
   static const char *const bad[] = {"",      ",",     "cpu,", ",cpu",  "cpu,,gpu", "!",
                                     "!!cpu", "cpu !", "a b",  "cuda:", ":0",       " ",
                                     "! ",    "cpu,!", "c\tu", "\x01",  "c\xc3u",   "cpu!gpu"};
-  char many[512] = "", long_one[5000];
+  char many[40 * 4], long_one[5000];
   vyre_error err = VYRE_ERROR_INIT;
   vyre_device *device = NULL;
   size_t i;
@@ -141,7 +141,8 @@ static void test_unreadable(void **state)
     assert_non_null(strstr(err.fix, "separated by ','"));
   }
   for (i = 0; i < 40; i++)
-    strcat(many, i ? ",cpu" : "cpu");
+    memcpy(many + i * 4, "cpu,", 4);
+  many[sizeof many - 1] = '\0';
   assert_int_equal(open_with(many, ALLOW, &device, &err), VYRE_ERROR_INVALID_ARGUMENT);
   memset(long_one, 'a', sizeof long_one - 1);
   long_one[sizeof long_one - 1] = '\0';

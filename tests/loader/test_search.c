@@ -196,6 +196,39 @@ static void test_default_folders(void **state)
   vyre__deallocate(&vyre__default_allocator, own);
 }
 
+/* The shared libvyre finds the plugins of the folder beside it. */
+static void test_shared_library(void **state)
+{
+  typedef vyre_status (*create_fn)(const vyre_context_options *, vyre_context **, vyre_error *);
+  typedef vyre_status (*candidate_fn)(const vyre_context *, uint32_t, vyre_candidate *,
+                                      vyre_error *);
+  typedef void (*destroy_fn)(vyre_context *);
+  vyre_context_options options = VYRE_CONTEXT_OPTIONS_INIT;
+  vyre_candidate row = VYRE_CANDIDATE_INIT;
+  void *library = dlopen(VYRE_TEST_BINARY_DIR "/lib/libvyre.so", RTLD_NOW | RTLD_LOCAL);
+  create_fn create = NULL;
+  candidate_fn candidate = NULL;
+  destroy_fn destroy = NULL;
+  vyre_context *context = NULL;
+  void *symbols[3];
+  (void)state;
+  assert_non_null(library);
+  symbols[0] = dlsym(library, "vyre_context_create");
+  symbols[1] = dlsym(library, "vyre_context_candidate");
+  symbols[2] = dlsym(library, "vyre_context_destroy");
+  memcpy(&create, &symbols[0], sizeof create);
+  memcpy(&candidate, &symbols[1], sizeof candidate);
+  memcpy(&destroy, &symbols[2], sizeof destroy);
+  options.flags = VYRE_CONTEXT_IGNORE_ENVIRONMENT;
+  assert_int_equal(create(&options, &context, NULL), VYRE_OK);
+  assert_int_equal(candidate(context, 0, &row, NULL), VYRE_OK);
+  assert_int_equal(row.stage, VYRE_CANDIDATE_LOADED);
+  assert_non_null(strstr(row.path, "/lib/vyre/libvyre_"));
+  assert_null(strstr(row.path, "test-bin"));
+  destroy(context);
+  dlclose(library);
+}
+
 static void test_bad_files(void **state)
 {
   const char *holes[] = {"a.so", NULL}, *empty[] = {""};
@@ -321,10 +354,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(test_order),         TEST(test_folders),         TEST(test_folder_candidates),
-      TEST(test_environment),   TEST(test_default_folders), TEST(test_bad_files),
-      TEST(test_shadowed),      TEST(test_broken_first),    TEST(test_explicit_twice),
-      TEST(test_explicit_wins), TEST(test_bare_name),
+      TEST(test_order),          TEST(test_folders),         TEST(test_folder_candidates),
+      TEST(test_environment),    TEST(test_default_folders), TEST(test_bad_files),
+      TEST(test_shared_library), TEST(test_shadowed),        TEST(test_broken_first),
+      TEST(test_explicit_twice), TEST(test_explicit_wins),   TEST(test_bare_name),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,16 @@ enum {
 /* A constant, so that tables can be initialised with it. */
 #define IS(fault) (FIXTURE_FAULT == FAULT_##fault)
 
-static const vyre_host *host;
+/*
+ * Every handshake stores it, also beside one that uses it: stored with release, loaded with
+ * acquire, so who sees the pointer sees the host filled.
+ */
+static const vyre_host *the_host;
+
+static const vyre_host *host(void)
+{
+  return __atomic_load_n(&the_host, __ATOMIC_ACQUIRE);
+}
 
 /* ---- controls and counters ---- */
 
@@ -150,7 +159,7 @@ __attribute__((format(printf, 3, 4))) static vyre_status fail(vyre_error *err, i
 
 static void *allocate(uint64_t size)
 {
-  void *memory = host->allocate(host->self, size, 64);
+  void *memory = host()->allocate(host()->self, size, 64);
   if (memory)
     memset(memory, 0, (size_t)size);
   return memory;
@@ -158,12 +167,17 @@ static void *allocate(uint64_t size)
 
 static void deallocate(void *memory)
 {
-  host->deallocate(host->self, memory);
+  host()->deallocate(host()->self, memory);
 }
 
 static vyre_status no_memory(vyre_error *err)
 {
   return fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the fixture has no memory");
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+  return a < b ? a : b;
 }
 
 /* ---- devices ---- */
@@ -231,10 +245,8 @@ static vyre_status device_info(uint32_t index, vyre_backend_device_info *out_inf
     memset(info.name, 'n', sizeof info.name);
     memset(info.arch, 'a', sizeof info.arch);
   }
-  if (size > sizeof info)
-    size = (uint32_t)sizeof info;
-  if (IS(info_short))
-    size = (uint32_t)offsetof(vyre_backend_device_info, memory_bytes);
+  size = IS(info_short) ? (uint32_t)offsetof(vyre_backend_device_info, memory_bytes)
+                        : (uint32_t)least(size, sizeof info);
   memcpy(out_info, &info, size);
   out_info->struct_size = IS(info_too_large) ? (uint32_t)sizeof info + 64 : size;
   return VYRE_OK;
@@ -443,7 +455,7 @@ static void buffer_free(vyre_backend_device *device, vyre_backend_buffer *buffer
   deallocate(buffer);
 }
 
-static vyre_status check_copy(const vyre_backend_device *device, const vyre_backend_buffer *buffer,
+static vyre_status check_copy(vyre_backend_device *device, const vyre_backend_buffer *buffer,
                               uint64_t offset, uint64_t size, vyre_error *err)
 {
   vyre_status status = check_lost(device, err);
@@ -451,7 +463,7 @@ static vyre_status check_copy(const vyre_backend_device *device, const vyre_back
     return status;
   if (value(COPY_ERROR)) {
     if (value(COPY_ERROR) == VYRE_ERROR_DEVICE_LOST)
-      __atomic_store_n(&((vyre_backend_device *)(uintptr_t)device)->lost, 1, __ATOMIC_SEQ_CST);
+      __atomic_store_n(&device->lost, 1, __ATOMIC_SEQ_CST);
     return fail(err, value(COPY_ERROR), "the fixture does not copy");
   }
   if (offset > buffer->size || size > buffer->size - offset)
@@ -533,7 +545,8 @@ struct vyre_backend_pending {
 
 static bool may_write(const view *of)
 {
-  return of->binding.access != VYRE_READ_ONLY && of->binding.kind != VYRE_BINDING_WORKGROUP;
+  return of->bytes && of->binding.access != VYRE_READ_ONLY &&
+         of->binding.kind != VYRE_BINDING_WORKGROUP;
 }
 
 static view *last_writable(vyre_backend_pending *pending)
@@ -543,11 +556,6 @@ static view *last_writable(vyre_backend_pending *pending)
     if (may_write(&pending->views[i - 1]))
       return &pending->views[i - 1];
   return NULL;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-  return a < b ? a : b;
 }
 
 static void run_add(vyre_backend_pending *pending)
@@ -614,7 +622,7 @@ static vyre_status run(vyre_backend_pending *pending, const vyre_dispatch_desc *
   view *last = last_writable(pending);
   switch (desc->kernel->what) {
   case COPY:
-    if (last)
+    if (last && pending->views[0].bytes)
       memmove(last->bytes, pending->views[0].bytes,
               (size_t)least(last->binding.size, pending->views[0].binding.size));
     break;
@@ -678,7 +686,7 @@ static vyre_status make_view(const vyre_binding *binding, view *to, vyre_error *
     return VYRE_OK;
   }
   if (is_host && binding->access == VYRE_READ_ONLY && binding->data) {
-    to->bytes = (unsigned char *)(uintptr_t)binding->data;
+    to->bytes = (unsigned char *)binding->data;
     return VYRE_OK;
   }
   to->bytes = to->own = allocate(binding->size);
@@ -945,8 +953,8 @@ vyre_status vyre_backend_query(const vyre_host *from, const vyre_backend **out_b
     return fail(err, VYRE_ERROR_REFUSED, "the fixture does not like this host");
   if (IS(null_with_ok))
     return VYRE_OK;
-  host = from;
-  host->log(host->self, VYRE_LOG_DEBUG, "the fixture is asked");
+  __atomic_store_n(&the_host, from, __ATOMIC_RELEASE);
+  from->log(from->self, VYRE_LOG_DEBUG, "the fixture is asked");
   *out_backend = &table.known;
   return VYRE_OK;
 }
