@@ -106,8 +106,8 @@ typedef void (*vyre_log_fn)(void *self, vyre_log_level level, const char *text);
  *   2. `plugin_path`, else the environment's VYRE_PLUGIN_PATH: folders separated by ':';
  *   3. the folder `vyre/` beside libvyre.so (static libvyre: `../lib/vyre` from the executable);
  *   4. the folder `vyre/` in the library folder that was compiled in.
- * A process with elevated privileges ignores the environment, and so does one that asks for no
- * default paths.  What a plugin logs goes to the hook of every context.
+ * A process with elevated privileges ignores the environment; VYRE_CONTEXT_NO_DEFAULT_PATHS leaves
+ * VYRE_PLUGIN_PATH out too.  What a plugin logs goes to the hook of every context.
  */
 typedef struct vyre_context_options {
   uint32_t struct_size;
