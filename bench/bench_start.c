@@ -39,12 +39,15 @@ typedef struct sample {
 static vyre_status run_child(const char *self, const char *verb, const char *selector,
                              sample *out_sample, vyre_error *err)
 {
-  char *argv[] = {(char *)(uintptr_t) "vyre", (char *)(uintptr_t) "bench", (char *)(uintptr_t)verb,
-                  (char *)(uintptr_t)selector, NULL};
+  /* Copies: the arguments of a new process are not const. */
+  char command[] = "vyre", bench[] = "bench", name[64], device[VYRE_DEVICE_ID_SIZE];
+  char *argv[] = {command, bench, name, device, NULL};
   pid_t child;
   struct rusage usage;
   int failed, state = 0;
   const double start = bench_now();
+  snprintf(name, sizeof name, "%s", verb);
+  snprintf(device, sizeof device, "%s", selector ? selector : "");
   failed = posix_spawn(&child, self, NULL, NULL, argv, environ);
   if (failed)
     return fail(err, "this program cannot be started again", failed);
