@@ -120,7 +120,8 @@ static void on_trouble(void *self, vyre__walk_level level, const char *path, con
 static vyre_status scan(size_t refuse_after, char **out_text, size_t *out_size,
                         vyre__scan_stats *stats, vyre_error *err)
 {
-  vyre__scan_options options = {VYRE_ENGINE_AUTO, 64, 50, false};
+  vyre__scan_options options = {VYRE_ENGINE_AUTO, 64, 50, false,
+                                refuse_after == SIZE_MAX ? 100 : 0};
   collected c;
   vyre__scan_sink sink = {&c, on_file, on_trouble, NULL};
   FILE *stream = open_memstream(out_text, out_size);
@@ -175,6 +176,85 @@ static void test_failing_memory(void **state)
   }
   assert_true(nth < 100000);
   free(want);
+}
+
+/* A large file with a match or two at every byte: it comes in many calls, in order, and no call has
+   more than what is kept and a bank's worth. */
+typedef struct stream {
+  uint64_t next, matches, largest; /* offset and number of the matches, the largest call */
+  size_t calls, refuse_after;
+} stream;
+
+static bool on_part(void *self, const char *path, const vyre__scan_match *matches, uint64_t count)
+{
+  stream *s = self;
+  uint64_t i;
+
+  (void)path;
+  if (s->calls++ >= s->refuse_after) {
+    return false;
+  }
+  s->largest = count > s->largest ? count : s->largest;
+  for (i = 0; i < count; i++, s->matches++) { /* rules 0 and 2 at each byte but the last */
+    assert_int_equal(matches[i].offset, s->matches / 2);
+    assert_int_equal(matches[i].rule, s->matches % 2 * 2);
+  }
+  return true;
+}
+
+static void no_trouble(void *self, vyre__walk_level level, const char *path, const char *cause)
+{
+  (void)self;
+  (void)level;
+  fail_msg("%s: %s", path, cause);
+}
+
+static void scan_stream(const vyre__walk_list *list, size_t refuse_after, bool count_only,
+                        stream *out_stream, vyre__scan_stats *stats)
+{
+  const vyre__scan_options options = {VYRE_ENGINE_AUTO, 100, 500, count_only, 1000};
+  const vyre__scan_sink sink = {out_stream, on_part, no_trouble, NULL};
+  vyre_error err = VYRE_ERROR_INIT;
+
+  memset(out_stream, 0, sizeof *out_stream);
+  out_stream->refuse_after = refuse_after;
+  assert_int_equal(vyre__scan_run(f.device, f.rules, &f.automaton, f.code, f.code_count, list,
+                                  &options, &sink, stats, &err),
+                   VYRE_OK);
+}
+
+static void test_many_matches(void **state)
+{
+  const size_t size = 300000;
+  char *bytes = malloc(size), *path = path_in(f.folder, "many");
+  vyre__walk_file file = {path, 0, true, true};
+  vyre__walk_list list;
+  vyre__scan_stats stats;
+  stream s;
+
+  (void)state;
+  assert_non_null(bytes);
+  memset(bytes, 'a', size);
+  put("many", bytes, size);
+  memset(&list, 0, sizeof list);
+  list.files = &file;
+  list.count = 1;
+  file.size = size;
+  scan_stream(&list, SIZE_MAX, false, &s, &stats);
+  assert_int_equal(s.matches, 2 * (size - 1));
+  assert_int_equal(stats.matches, s.matches);
+  assert_int_equal(stats.files, 1);
+  assert_true(s.calls > 10);
+  assert_true(s.largest < s.matches / 10);
+  scan_stream(&list, 3, false, &s, &stats);
+  assert_int_equal(s.calls, 4); /* none behind the one that refused */
+  assert_int_equal(stats.files, 0);
+  scan_stream(&list, 0, true, &s, &stats);
+  assert_int_equal(s.calls, 1);
+  assert_int_equal(stats.matches, 2 * (size - 1));
+  assert_int_equal(unlink(path), 0);
+  free(path);
+  free(bytes);
 }
 
 static void test_refusing_sink(void **state)
@@ -272,9 +352,8 @@ static void test_file_went_away(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_failing_memory),
-      cmocka_unit_test(test_refusing_sink),
-      cmocka_unit_test(test_file_changes),
+      cmocka_unit_test(test_failing_memory), cmocka_unit_test(test_many_matches),
+      cmocka_unit_test(test_refusing_sink),  cmocka_unit_test(test_file_changes),
       cmocka_unit_test(test_file_went_away),
   };
 

@@ -2,7 +2,9 @@
  * engine_scan.c - files to pieces and matches back to files; engine_scan.h is the contract.
  *
  * Files between the one that is read and the one that is handed over next wait in a queue in the
- * order of the list.  A file is complete when it was read to its end and every piece is done.
+ * order of the list.  A file is complete when it was read to its end and every piece is done.  Of
+ * the file at the front, matches that nothing can come before any more are handed over early, so
+ * that a large file with a match at every byte needs no more memory than a small one.
  */
 #include "tools/scan/engine_scan.h"
 
@@ -22,14 +24,26 @@
 #define MAX_SLOTS 1024u
 #define BANK_RECORDS (UINT32_C(1) << 18)
 #define PROGRESS_NS UINT64_C(200000000)
+/* Matches of one file that are kept before some are handed over early, unless the options say. */
+#define KEEP_MATCHES 65536u
+
+/* A piece that was submitted, until it and all pieces of its file before it are done. */
+typedef struct piece {
+  struct open_file *file;
+  struct piece *next;
+  uint64_t end; /* of its fresh bytes in the file */
+  bool done;
+} piece;
 
 typedef struct open_file {
   const char *path;
   vyre__scan_match *matches;
   size_t kept, capacity;
+  size_t hold; /* so many are kept before some are handed over early */
   uint64_t count;
-  uint64_t pieces; /* submitted and not done */
-  bool read;       /* to its end */
+  piece *first, *last; /* in the order of the file */
+  uint64_t settled;    /* every match that ends up to here has come */
+  bool read;           /* to its end */
 } open_file;
 
 typedef struct scan {
@@ -40,6 +54,7 @@ typedef struct scan {
   uint8_t *tail; /* the last bytes of the piece before, `overlap` at most */
   uint32_t overlap, fresh;
   uint32_t min_length;
+  size_t keep;       /* matches of one file, see KEEP_MATCHES */
   open_file **queue; /* ring of `queue_capacity` places */
   size_t queue_first, queue_count, queue_capacity;
   uint64_t progress_ns;
@@ -154,12 +169,19 @@ static open_file *add_file(scan *s, const char *path)
     s->queue_capacity = capacity;
   }
   file->path = path;
+  file->hold = s->keep;
   s->queue[(s->queue_first + s->queue_count++) % s->queue_capacity] = file;
   return file;
 }
 
 static void free_file(open_file *file)
 {
+  piece *next;
+
+  for (; file->first != NULL; file->first = next) {
+    next = file->first->next;
+    vyre__scan_free(file->first);
+  }
   vyre__scan_free(file->matches);
   vyre__scan_free(file);
 }
@@ -187,19 +209,50 @@ static void sort_matches(open_file *file)
   }
 }
 
+/* Hands over what comes before every match that is still to come, if that is enough to be worth it.
+ */
+static void hand_over_early(scan *s, open_file *file)
+{
+  /* What comes later ends behind `settled`, so it begins at or behind this byte. */
+  const uint64_t limit = file->settled > s->overlap ? file->settled - s->overlap : 0;
+  size_t low = 0, high;
+
+  if (file->kept < file->hold || file != s->queue[s->queue_first] || s->sink_failed) {
+    return;
+  }
+  sort_matches(file);
+  high = file->kept;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (file->matches[middle].offset < limit) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  if (low != 0) {
+    s->sink_failed = !s->sink->file(s->sink->self, file->path, file->matches, low);
+    file->kept -= low;
+    memmove(file->matches, file->matches + low, file->kept * sizeof *file->matches);
+  }
+  /* Twice what is left: sorting it again has to be paid for by as many new ones. */
+  file->hold = file->kept * 2 > s->keep ? file->kept * 2 : s->keep;
+}
+
 /* Hands over the complete files at the front. */
 static void hand_over(scan *s)
 {
   while (s->queue_count != 0) {
     open_file *file = s->queue[s->queue_first];
-    if (!file->read || file->pieces != 0 || s->sink_failed) {
+    if (!file->read || file->first != NULL || s->sink_failed) {
       return;
     }
     sort_matches(file);
     s->stats->files++;
     s->stats->matches += file->count;
-    s->sink_failed = !s->sink->file(s->sink->self, file->path,
-                                    s->options->count_only ? NULL : file->matches, file->count);
+    s->sink_failed =
+        !s->sink->file(s->sink->self, file->path, s->options->count_only ? NULL : file->matches,
+                       s->options->count_only ? file->count : file->kept);
     s->queue_first = (s->queue_first + 1) % s->queue_capacity;
     s->queue_count--;
     free_file(file);
@@ -211,10 +264,10 @@ static void hand_over(scan *s)
 static bool on_match(void *self, void *owner, uint64_t end, uint32_t rule)
 {
   scan *s = self;
-  open_file *file = owner;
+  open_file *file = ((piece *)owner)->file;
 
   file->count++;
-  if (s->options->count_only) {
+  if (s->options->count_only || s->sink_failed) {
     return true;
   }
   if (!vyre__scan_reserve((void **)&file->matches, &file->capacity, file->kept + 1,
@@ -228,8 +281,36 @@ static bool on_match(void *self, void *owner, uint64_t end, uint32_t rule)
 
 static void on_done(void *self, void *owner)
 {
-  (void)self;
-  ((open_file *)owner)->pieces--;
+  scan *s = self;
+  open_file *file = ((piece *)owner)->file;
+  piece *first;
+
+  ((piece *)owner)->done = true;
+  while ((first = file->first) != NULL && first->done) {
+    file->settled = first->end;
+    file->first = first->next;
+    vyre__scan_free(first);
+  }
+  hand_over_early(s, file);
+}
+
+/* A piece of `file` behind those that it has. */
+static piece *add_piece(open_file *file, uint64_t end)
+{
+  piece *added = vyre__scan_alloc(1, sizeof *added);
+
+  if (added == NULL) {
+    return NULL;
+  }
+  added->file = file;
+  added->end = end;
+  if (file->first == NULL) {
+    file->first = added;
+  } else {
+    file->last->next = added;
+  }
+  file->last = added;
+  return added;
 }
 
 /* ---- reading ---- */
@@ -264,6 +345,7 @@ static vyre_status scan_pieces(scan *s, open_file *file, vyre__file_reader *read
   uint64_t position = 0; /* of the next fresh byte */
   uint32_t prefix = 0, got = 0, slot = 0;
   vyre_status status;
+  piece *added;
   uint8_t *bytes;
   bool more = true;
 
@@ -281,8 +363,11 @@ static vyre_status scan_pieces(scan *s, open_file *file, vyre__file_reader *read
     } else {
       const uint32_t size = prefix + got, before = prefix;
       prefix = more ? keep_tail(s, bytes, size) : 0;
-      file->pieces++;
-      status = vyre__matcher_submit(s->matcher, slot, file, position - before, before, size, err);
+      added = add_piece(file, position + got);
+      if (added == NULL) {
+        return SCAN_NO_MEMORY(err, "the pieces of a file");
+      }
+      status = vyre__matcher_submit(s->matcher, slot, added, position - before, before, size, err);
       if (status != VYRE_OK) {
         return status;
       }
@@ -380,6 +465,7 @@ vyre_status vyre__scan_run(vyre_device *device, const vyre__rules *rules,
   memset(out_stats, 0, sizeof *out_stats);
   s.options = options;
   s.sink = sink;
+  s.keep = options->keep != 0 ? options->keep : KEEP_MATCHES;
   s.stats = out_stats;
   status = prepare(&s, device, rules, automaton, code, code_count, err);
   for (i = 0; status == VYRE_OK && i < list->count && !s.sink_failed; i++) {

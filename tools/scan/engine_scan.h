@@ -5,7 +5,8 @@
  * Pieces of a file overlap by the longest pattern less one byte; a match belongs to the piece in
  * whose fresh bytes it ends, so each is found exactly once wherever the edges lie.  Later files are
  * read and scanned while an earlier one is not complete.  Memory is the engine's region and bank,
- * and the matches of the files that are not handed over yet.
+ * and the matches of pieces in flight or of files behind the first one that is not complete: it
+ * grows neither with the bytes scanned nor with the matches found.
  */
 #ifndef VYRE_SCAN_ENGINE_SCAN_H
 #define VYRE_SCAN_ENGINE_SCAN_H
@@ -27,8 +28,10 @@ typedef struct vyre__scan_match {
 typedef struct vyre__scan_sink {
   void *self;
   /*
-   * A file is complete: `count` matches, sorted by offset and rule.  `matches` is NULL if only the
-   * number is wanted.  False ends the scan: the results cannot be written.
+   * The next `count` matches of a file, sorted by offset and rule.  A file with many comes in
+   * several calls, one after the other, and each file that is complete in one last call, which may
+   * have none left.  If only the number is wanted, there is that one call and `matches` is NULL.
+   * False ends the scan: the results cannot be written.
    */
   bool (*file)(void *self, const char *path, const vyre__scan_match *matches, uint64_t count);
   /* A file that could not be read to its end (ERROR), or something to know about it (NOTE). */
@@ -42,6 +45,7 @@ typedef struct vyre__scan_options {
   uint32_t piece;        /* fresh bytes of a piece; 0: VYRE__SCAN_PIECE */
   uint32_t bank_records; /* records in each half of the bank, at first; 0: 262144 */
   bool count_only;       /* matches are counted and not kept */
+  uint32_t keep;         /* matches of a file before some are handed over early; 0: 65536 */
 } vyre__scan_options;
 
 typedef struct vyre__scan_stats {
