@@ -90,7 +90,7 @@ vyre_status cli_read_file(const char *path, char **out_data, size_t *out_size, v
  */
 typedef struct cli_output {
   const char *path; /* borrowed */
-  char *target;     /* with links resolved */
+  char *target;     /* with links resolved; where the path leads to no regular file, as given */
   char *temporary;  /* NULL for what is no regular file */
   const void *data; /* borrowed until commit or abandon */
   size_t size;
@@ -98,6 +98,11 @@ typedef struct cli_output {
 vyre_status cli_output_begin(cli_output *output, const char *path, const void *data, size_t size,
                              vyre_error *err);
 vyre_status cli_output_commit(cli_output *output, vyre_error *err);
+/*
+ * Commits all, which have begun.  What is no regular file comes first: it may refuse, as a rename
+ * hardly ever does.  Two outputs of one file are an error, and nothing is touched.
+ */
+vyre_status cli_outputs_commit(cli_output *outputs, uint32_t count, vyre_error *err);
 /* After either, and after a failed begin; removes what was not committed. */
 void cli_output_end(cli_output *output);
 

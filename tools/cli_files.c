@@ -124,6 +124,25 @@ static int write_temporary(cli_output *output, mode_t mode)
   return code;
 }
 
+/* FOLDER/NAME of a file that need not be there, the folder with links resolved.  NULL: errno. */
+static char *resolve_new(const char *path)
+{
+  const char *slash = strrchr(path, '/'), *name = slash == NULL ? path : slash + 1;
+  char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+  char *resolved = folder == NULL ? NULL : realpath(folder, NULL);
+  char *target = NULL;
+
+  if (resolved != NULL) {
+    target = malloc(strlen(resolved) + strlen(name) + 2);
+  }
+  if (target != NULL) {
+    sprintf(target, "%s/%s", strcmp(resolved, "/") == 0 ? "" : resolved, name);
+  }
+  free(folder);
+  free(resolved);
+  return target;
+}
+
 vyre_status cli_output_begin(cli_output *output, const char *path, const void *data, size_t size,
                              vyre_error *err)
 {
@@ -131,7 +150,7 @@ vyre_status cli_output_begin(cli_output *output, const char *path, const void *d
   struct stat info;
   mode_t mode = 0666 & ~mask;
   size_t length;
-  int code;
+  int code, folder;
 
   umask(mask);
   memset(output, 0, sizeof *output);
@@ -152,18 +171,22 @@ vyre_status cli_output_begin(cli_output *output, const char *path, const void *d
                  : cli_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, 0, NULL, "no memory for a path");
     }
     mode = info.st_mode & 07777;
+  } else if (lstat(path, &info) == 0) {
+    return fail_io(err, path, "is a link that leads to nothing", ENOENT);
   } else {
-    output->target = strdup(path);
+    output->target = resolve_new(path);
   }
   if (output->target == NULL) {
     return fail_io(err, path, "cannot be written", errno);
   }
-  length = strlen(output->target) + sizeof ".XXXXXX";
+  /* A name of its own, for the target's may have no room for more letters. */
+  folder = (int)(strrchr(output->target, '/') - output->target);
+  length = (size_t)folder + sizeof "/.vyre.XXXXXX";
   output->temporary = malloc(length);
   if (output->temporary == NULL) {
     return cli_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, 0, NULL, "no memory for a path");
   }
-  snprintf(output->temporary, length, "%s.XXXXXX", output->target);
+  snprintf(output->temporary, length, "%.*s/.vyre.XXXXXX", folder, output->target);
   code = write_temporary(output, mode);
   return code == 0 ? VYRE_OK : fail_io(err, path, "cannot be written", code);
 }
@@ -189,6 +212,37 @@ vyre_status cli_output_commit(cli_output *output, vyre_error *err)
     code = errno;
   }
   return code == 0 ? VYRE_OK : fail_io(err, output->path, "cannot be written", code);
+}
+
+/* Two outputs in one file would leave the last one alone. */
+static vyre_status check_targets(const cli_output *outputs, uint32_t count, vyre_error *err)
+{
+  uint32_t a, b;
+
+  for (a = 1; a < count; a++) {
+    for (b = 0; outputs[a].temporary != NULL && b < a; b++) {
+      if (outputs[b].temporary != NULL && strcmp(outputs[a].target, outputs[b].target) == 0) {
+        return cli_fail(err, VYRE_ERROR_INVALID_ARGUMENT, 0, "give each output a file of its own",
+                        "%s: two outputs go to this file", outputs[a].path);
+      }
+    }
+  }
+  return VYRE_OK;
+}
+
+vyre_status cli_outputs_commit(cli_output *outputs, uint32_t count, vyre_error *err)
+{
+  vyre_status status = check_targets(outputs, count, err);
+  uint32_t pass, i;
+
+  for (pass = 0; pass < 2; pass++) {
+    for (i = 0; status == VYRE_OK && i < count; i++) {
+      if ((outputs[i].temporary != NULL) == (pass == 1)) {
+        status = cli_output_commit(&outputs[i], err);
+      }
+    }
+  }
+  return status;
 }
 
 void cli_output_end(cli_output *output)

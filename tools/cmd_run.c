@@ -305,10 +305,7 @@ static vyre_status write_outputs(job *j, request *r, vyre_error *err)
       return status;
     }
   }
-  for (i = 0; status == VYRE_OK && i < j->file_count; i++) {
-    status = cli_output_commit(&j->files[i], err);
-  }
-  return status;
+  return cli_outputs_commit(j->files, j->file_count, err);
 }
 
 static vyre_status run_job(job *j, request *r, vyre_error *err)
