@@ -102,7 +102,7 @@ static void *read_file(const vyre_host *host, const char *path, uint64_t room, b
 {
   struct stat about;
   char *data = NULL;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits at no pipe */
   if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0 ||
       about.st_size > (off_t)MAX_ENTRY_BYTES || (private_only && !is_private(&about)))
     goto done;
@@ -175,7 +175,7 @@ bool vyre__cpu_cache_get_text(const unsigned char *key, char *out_text, uint64_t
   struct stat about;
   if (!entry_path(key, TEXT, path, sizeof(path)))
     return false;
-  int file = open(path, O_RDONLY | O_CLOEXEC);
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* waits at no pipe */
   bool got = file >= 0 && fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
              is_private(&about) && about.st_size > 0 && (uint64_t)about.st_size < size &&
              read_all(file, out_text, (uint64_t)about.st_size);

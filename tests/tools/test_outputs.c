@@ -1,9 +1,11 @@
 /*
  * test_outputs.c - the files that `vyre run` writes where a program has two of them, and paths that
- * are hard to write to: all of them are whole, or none was touched.
+ * are hard to write to: all of them are whole, or none was touched.  And a cache of compiled
+ * kernels that holds pipes.
  */
 #include "spawn_vyre.h"
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -176,13 +178,58 @@ static void test_hard_paths(void **state)
   free(link);
 }
 
+static spawned run_source(const char *cache)
+{
+  char *environment = NULL, *in = NULL, *path = path_in(folder, "both.json");
+  spawned result;
+
+  assert_true(asprintf(&environment, "VYRE_CACHE_DIR=%s", cache) > 0);
+  assert_true(asprintf(&in, "a=%s/in", folder) > 0);
+  result = spawn_vyre_with(SPAWN_CAPTURE, (const char *const[]){environment, NULL},
+                           (const char *const[]){"run", path, "--in", in, NULL});
+  free(environment);
+  free(in);
+  free(path);
+  return result;
+}
+
+/* A pipe in place of an entry is no entry; nobody waits for its writer. */
+static void test_cache_of_pipes(void **state)
+{
+  char *cache = path_in(folder, "cache"), *path;
+  spawned result = run_source(cache);
+  struct dirent *entry;
+  DIR *stream;
+  int pipes = 0;
+
+  (void)state;
+  expect_exit(&result, 0);
+  spawned_free(&result);
+  stream = opendir(cache);
+  assert_non_null(stream);
+  while ((entry = readdir(stream)) != NULL) {
+    if (entry->d_type == DT_REG) {
+      path = path_in(cache, entry->d_name);
+      assert_int_equal(unlink(path), 0);
+      assert_int_equal(mkfifo(path, 0600), 0);
+      free(path);
+      pipes++;
+    }
+  }
+  closedir(stream);
+  assert_true(pipes > 0);
+  result = run_source(cache);
+  expect_exit(&result, 0);
+  spawned_free(&result);
+  free(cache);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_two_files),
-      cmocka_unit_test(test_device_refuses),
-      cmocka_unit_test(test_one_file_twice),
-      cmocka_unit_test(test_hard_paths),
+      cmocka_unit_test(test_two_files),      cmocka_unit_test(test_device_refuses),
+      cmocka_unit_test(test_one_file_twice), cmocka_unit_test(test_hard_paths),
+      cmocka_unit_test(test_cache_of_pipes),
   };
 
   return cmocka_run_group_tests(tests, set_up, tear_down);
