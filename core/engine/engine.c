@@ -58,6 +58,10 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
       device, "kernel_find",
       device->backend->kernel_find(engine->module, entry, &engine->kernel, &info, &said), &said,
       err);
+  if (status == VYRE_OK && !engine->kernel)
+    status = VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
+                       "plugin %s found no kernel for '%s' and reported no error",
+                       device->backend->name, entry);
   engine->batch.most = engine->plan.capacity < BATCH_MOST ? engine->plan.capacity : BATCH_MOST;
   engine->batch.workgroup = wide ? BATCH_WORKGROUP : 1;
   if (engine->batch.workgroup > info.max_workgroup_items)

@@ -9,6 +9,10 @@
 
 static const char update[] = "update the plugin, or report this to whoever made it";
 
+/* More is a number that nobody set: stepping by it would leave the list. */
+#define MAX_FORMATS 1024u
+#define MAX_FORMAT_STRIDE 4096u
+
 #define BROKEN(err, ...) VYRE_FAIL(err, VYRE_ERROR_ABI_MISMATCH, update, __VA_ARGS__)
 
 /* ---- versions ---- */
@@ -95,6 +99,10 @@ static vyre_status check_formats(const vyre_backend *table, vyre_error *err)
       table->format_stride % _Alignof(vyre_backend_format))
     return BROKEN(err, "its formats have a stride of %llu bytes, at least %u are needed (ABI-004)",
                   (unsigned long long)table->format_stride, VYRE_BACKEND_FORMAT_SIZE_0_1);
+  if (table->format_stride > MAX_FORMAT_STRIDE || table->format_count > MAX_FORMATS)
+    return BROKEN(err, "it says %u formats of %llu bytes, at most %u of %u are believed",
+                  table->format_count, (unsigned long long)table->format_stride, MAX_FORMATS,
+                  MAX_FORMAT_STRIDE);
   for (i = 0; i < table->format_count; i++) {
     const vyre_backend_format *format = format_at(table, i);
     if (format->struct_size < VYRE_BACKEND_FORMAT_SIZE_0_1)

@@ -164,6 +164,10 @@ static vyre_status find_kernels(vyre_program *program, vyre_error *err)
     status = vyre__device_result(program->device, "kernel_find", status, &said, err);
     if (status != VYRE_OK)
       return status;
+    if (!segment->kernel)
+      return VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
+                       "plugin %s found no kernel for segment '%s' and reported no error",
+                       backend->name, segment->name);
     if (info.max_workgroup_items && items > info.max_workgroup_items)
       return VYRE_FAIL(err, VYRE_ERROR_INVALID_PROGRAM, "use a smaller workgroup",
                        "segment '%s' runs with at most %u items per group on %s, not with %u",

@@ -86,6 +86,37 @@ static void test_rows(void **state)
   }
 }
 
+/* A kernel that the plugin did not give is never launched, by a program or by an engine. */
+static void test_no_kernel(void **state)
+{
+  static const char text[] = "increment";
+  const vyre_handler_decl handler = {sizeof handler, 0, "increment"};
+  const vyre_rule_set rules = {sizeof rules, 0, NULL, 0};
+  const vyre_code code = {sizeof code, 0, "fixture", NULL, text, sizeof text - 1, NULL};
+  vyre_engine_handlers handlers = VYRE_ENGINE_HANDLERS_INIT;
+  vyre_error err = VYRE_ERROR_INIT;
+  vyre_program *program = NULL;
+  vyre_engine *engine = NULL;
+  static sample s;
+  on_fixture on;
+  (void)state;
+  handlers.handlers = &handler;
+  handlers.rule_sets = &rules;
+  handlers.code = &code;
+  handlers.handler_count = handlers.rule_set_count = handlers.code_count = 1;
+  on_fixture_open(&on, "no_kernel", "any");
+  sample_init(&s);
+  sample_code(&s, "fixture", text);
+  assert_int_equal(vyre_program_create(on.device, &s.desc, &program, &err), VYRE_ERROR_INTERNAL);
+  assert_non_null(strstr(err.message, "found no kernel for segment"));
+  assert_null(program);
+  assert_int_equal(vyre_engine_start(on.device, &handlers, NULL, &engine, &err),
+                   VYRE_ERROR_INTERNAL);
+  assert_non_null(strstr(err.message, "found no kernel for 'vyre_engine_batch'"));
+  assert_null(engine);
+  on_fixture_close(&on);
+}
+
 /* Errors of each call on the way. */
 static void test_calls(void **state)
 {
@@ -187,8 +218,11 @@ static void test_tier_1(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rows),   cmocka_unit_test(test_calls),
-      cmocka_unit_test(test_lost),   cmocka_unit_test(test_lost_while_pending),
+      cmocka_unit_test(test_rows),
+      cmocka_unit_test(test_no_kernel),
+      cmocka_unit_test(test_calls),
+      cmocka_unit_test(test_lost),
+      cmocka_unit_test(test_lost_while_pending),
       cmocka_unit_test(test_tier_1),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

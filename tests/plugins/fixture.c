@@ -397,6 +397,8 @@ static vyre_status kernel_find(vyre_backend_module *module, const char *name,
                                vyre_error *err)
 {
   uint32_t i;
+  if (IS(no_kernel))
+    return VYRE_OK;
   for (i = 0; i < module->count; i++)
     if (!strcmp(module->entries[i].name, name))
       break;
@@ -895,13 +897,16 @@ static const later_backend table = {
                      : IS(no_unload)   ? 0
                                        : VYRE_BACKEND_MAY_UNLOAD,
             .sanitizer = IS(says_asan) ? VYRE_SANITIZER_ADDRESS : VYRE_SANITIZER_NONE,
-            .format_count = IS(no_formats) ? 0 : 1,
+            .format_count = IS(no_formats)       ? 0
+                            : IS(absurd_formats) ? UINT32_MAX
+                            : IS(absurd_stride)  ? 2
+                                                 : 1,
             .name = NAME,
             .version = IS(no_version) ? NULL : "1.0",
             .vendor = "the tests",
             .build_id = "",
             .formats = formats,
-            .format_stride = sizeof formats[0],
+            .format_stride = IS(absurd_stride) ? 1ull << 62 : sizeof formats[0],
             .device_count = device_count,
             .device_info = device_info,
             .device_open = device_open,
