@@ -57,13 +57,17 @@ static vyre_status read_request(const vyre_context *context, const vyre_device_r
 
 /* ---- telling why ---- */
 
-/* Plugins that gave no device, one line each. */
-static void describe_candidates(const vyre_context *context, vyre__text *text)
+/*
+ * Plugins that gave no device, one line each.  Folders that are not there are only worth a line
+ * when nothing was found.
+ */
+static void describe_candidates(const vyre_context *context, bool found, vyre__text *text)
 {
   uint32_t i;
   for (i = 0; i < context->candidates.count; i++) {
     const vyre_candidate *row = &context->candidates.rows[i];
-    if (row->stage == VYRE_CANDIDATE_SHADOWED || !row->message[0])
+    if (row->stage == VYRE_CANDIDATE_SHADOWED || !row->message[0] ||
+        (found && row->stage == VYRE_CANDIDATE_FOLDER && row->status == VYRE_ERROR_NOT_FOUND))
       continue;
     if (text->size)
       vyre__text_add(text, "\n", 1);
@@ -80,7 +84,7 @@ static char *describe(const vyre_context *context, const vyre__selection *select
   vyre__text text;
   vyre__text_init(&text, &context->allocator);
   vyre__selection_describe(selection, chosen, &text);
-  describe_candidates(context, &text);
+  describe_candidates(context, chosen != VYRE__NO_DEVICE, &text);
   return vyre__text_take(&text, NULL);
 }
 

@@ -25,6 +25,7 @@ static vyre_status read_handlers(const vyre_engine_handlers *handlers, vyre_engi
   if (!handlers)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a vyre_engine_handlers",
                      "the handlers are NULL");
+  /* NOLINTNEXTLINE(bugprone-sizeof-expression): the size of the pointer is meant */
   if (!vyre__struct_read(out, sizeof *out, handlers,
                          VYRE__SIZE_TO(vyre_engine_handlers, rule_sets)))
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "start from VYRE_ENGINE_HANDLERS_INIT",
@@ -137,7 +138,7 @@ vyre_status vyre_engine_start(vyre_device *device, const vyre_engine_handlers *h
                               const vyre_engine_options *options, vyre_engine **out_engine,
                               vyre_error *err)
 {
-  vyre_engine_handlers set;
+  vyre_engine_handlers set = VYRE_ENGINE_HANDLERS_INIT;
   vyre__engine_plan plan;
   vyre_engine *engine = NULL;
   vyre_status status;

@@ -182,8 +182,8 @@ bool vyre__engine_span_finished(vyre_engine *engine, void *span, uint64_t *out_b
 
 /* ---- keeper.c, batch.c, stop.c ---- */
 
-void *vyre__engine_keeper(void *engine);
-void *vyre__engine_pump(void *engine);
+void *vyre__engine_keeper(void *self);
+void *vyre__engine_pump(void *self);
 
 /* The first launch, so that start() tells its error. */
 vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err);

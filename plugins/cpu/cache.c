@@ -32,13 +32,14 @@ static bool folder(char *out_path, size_t size)
   const char *given = secure_getenv("VYRE_CACHE_DIR");
   const char *xdg = vyre__cpu_environment("XDG_CACHE_HOME");
   const char *home = vyre__cpu_environment("HOME");
-  int length;
+  struct stat about;
+  int length = 0;
   if (given)
     length = *given && strcmp(given, "off") != 0 ? snprintf(out_path, size, "%s", given) : 0;
   else if (xdg && *xdg == '/')
     length = snprintf(out_path, size, "%s/vyre", xdg);
-  else
-    length = home && *home == '/' ? snprintf(out_path, size, "%s/.cache/vyre", home) : 0;
+  else if (home && *home == '/' && stat(home, &about) == 0) /* one that is not there is not made */
+    length = snprintf(out_path, size, "%s/.cache/vyre", home);
   return length > 0 && (size_t)length < size;
 }
 

@@ -17,7 +17,6 @@
 #define VERSION_LIMIT_NS 10000000000ull
 
 /* Directories that are searched when the environment is not to be trusted, or has no PATH. */
-#define SAFE_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /* The only state of the plugin beside the host: fixed in size, filled once for each load. */
 static pthread_mutex_t search_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -98,7 +97,7 @@ static bool try_name(vyre__cpu_compiler *compiler, const char *name)
     return false;
   }
   const char *list = vyre__cpu_environment("PATH");
-  for (const char *part = list ? list : SAFE_PATH; *part;) {
+  for (const char *part = list ? list : VYRE__CPU_SAFE_PATH; *part;) {
     int length = (int)strcspn(part, ":");
     /* Only absolute directories: the working directory is the host's, and may be anybody's. */
     if (*part == '/' &&

@@ -10,6 +10,9 @@
 
 #include <limits.h>
 
+/* Where programs are looked for when the host has no PATH. */
+#define VYRE__CPU_SAFE_PATH "/usr/local/bin:/usr/bin:/bin"
+
 typedef struct vyre__cpu_compiler {
   bool found;
   char path[PATH_MAX];

@@ -36,18 +36,26 @@ static bool open_pipe(int ends[2])
   return false;
 }
 
-/* The host's environment with the language of messages set to C; the caller frees the array. */
+/*
+ * The host's environment with the language of messages set to C, and a PATH if it has none: a
+ * compiler looks for its assembler and linker there.  The caller frees the array.
+ */
 static char **child_environment(void)
 {
-  static char language[] = "LC_ALL=C";
+  static char language[] = "LC_ALL=C", path[] = "PATH=" VYRE__CPU_SAFE_PATH;
   size_t count = 0, kept = 0;
+  bool has_path = false;
   while (environ && environ[count])
     ++count;
-  char **copy = malloc((count + 2) * sizeof(*copy));
-  for (size_t i = 0; copy && i < count; ++i)
+  char **copy = malloc((count + 3) * sizeof(*copy));
+  for (size_t i = 0; copy && i < count; ++i) {
+    has_path = has_path || strncmp(environ[i], "PATH=", 5) == 0;
     if (strncmp(environ[i], "LC_ALL=", 7) != 0 && strncmp(environ[i], "LANGUAGE=", 9) != 0)
       copy[kept++] = environ[i];
+  }
   if (copy) {
+    if (!has_path)
+      copy[kept++] = path;
     copy[kept++] = language;
     copy[kept] = NULL;
   }

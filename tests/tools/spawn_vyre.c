@@ -63,10 +63,24 @@ static void become_vyre(spawn_stdout where, int out, int err, int broken, char *
 
 extern char **environ;
 
+/* True if `extra` has "-NAME" for this variable. */
+static int is_removed(const char *const *extra, const char *variable)
+{
+  const size_t length = strcspn(variable, "=");
+
+  for (; extra != NULL && *extra != NULL; extra++) {
+    if ((*extra)[0] == '-' && strlen(*extra + 1) == length &&
+        memcmp(*extra + 1, variable, length) == 0) {
+      return 1;
+    }
+  }
+  return 0;
+}
+
 /* The test's environment with `extra` in front, which wins. */
 static char **make_environment(const char *const *extra)
 {
-  size_t count = 0, more = 0, i;
+  size_t count = 0, more = 0, kept = 0, i;
   char **list;
 
   while (environ[count] != NULL) {
@@ -78,10 +92,14 @@ static char **make_environment(const char *const *extra)
   list = calloc(count + more + 1, sizeof *list);
   assert_non_null(list);
   for (i = 0; i < more; i++) {
-    list[i] = (char *)(uintptr_t)extra[i];
+    if (extra[i][0] != '-') {
+      list[kept++] = (char *)(uintptr_t)extra[i];
+    }
   }
   for (i = 0; i < count; i++) {
-    list[more + i] = environ[i];
+    if (!is_removed(extra, environ[i])) {
+      list[kept++] = environ[i];
+    }
   }
   return list;
 }

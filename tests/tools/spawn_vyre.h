@@ -24,7 +24,8 @@ typedef enum spawn_stdout {
 
 /*
  * Runs `vyre ARGUMENT...` (ended by NULL) with the environment of the test plus `environment`
- * ("NAME=VALUE", ended by NULL; may be NULL).  Free with spawned_free().
+ * ("NAME=VALUE", or "-NAME" to take it away; ended by NULL; may be NULL).  Free with
+ * spawned_free().
  */
 spawned spawn_vyre_with(spawn_stdout where, const char *const *environment,
                         const char *const *arguments);

@@ -224,12 +224,53 @@ static void test_cache_of_pipes(void **state)
   free(cache);
 }
 
+/* A home that is not there is not made, and no cache is no error. */
+static void test_cache_without_a_home(void **state)
+{
+  char *home = path_in(folder, "nobody"), *variable = NULL, *in = NULL;
+  char *path = path_in(folder, "both.json");
+  spawned result;
+  struct stat about;
+
+  (void)state;
+  assert_true(asprintf(&variable, "HOME=%s", home) > 0);
+  assert_true(asprintf(&in, "a=%s/in", folder) > 0);
+  result = spawn_vyre_with(
+      SPAWN_CAPTURE, (const char *const[]){variable, "-VYRE_CACHE_DIR", "-XDG_CACHE_HOME", NULL},
+      (const char *const[]){"run", path, "--in", in, NULL});
+  expect_exit(&result, 0);
+  assert_int_not_equal(stat(home, &about), 0);
+  spawned_free(&result);
+  free(variable);
+  free(path);
+  free(home);
+  free(in);
+}
+
+/* Without a PATH the compiler still finds its assembler and linker. */
+static void test_no_path(void **state)
+{
+  char *in = NULL, *path = path_in(folder, "both.json");
+  spawned result;
+
+  (void)state;
+  assert_true(asprintf(&in, "a=%s/in", folder) > 0);
+  result =
+      spawn_vyre_with(SPAWN_CAPTURE, (const char *const[]){"VYRE_CACHE_DIR=off", "-PATH", NULL},
+                      (const char *const[]){"run", path, "--in", in, NULL});
+  expect_exit(&result, 0);
+  spawned_free(&result);
+  free(path);
+  free(in);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_two_files),      cmocka_unit_test(test_device_refuses),
       cmocka_unit_test(test_one_file_twice), cmocka_unit_test(test_hard_paths),
-      cmocka_unit_test(test_cache_of_pipes),
+      cmocka_unit_test(test_cache_of_pipes), cmocka_unit_test(test_cache_without_a_home),
+      cmocka_unit_test(test_no_path),
   };
 
   return cmocka_run_group_tests(tests, set_up, tear_down);
