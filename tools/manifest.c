@@ -487,9 +487,10 @@ static const char *base_name(const char *path)
   return slash == NULL ? path : slash + 1;
 }
 
-vyre_status manifest_parse(const char *name, const char *text, size_t size, manifest *m,
+vyre_status manifest_parse(const char *name, const char *text, size_t size, manifest *out_manifest,
                            vyre_error *err)
 {
+  manifest *const m = out_manifest;
   reader r = {name, m, err, VYRE_OK};
   const json_place root = {NULL, NULL, 0};
   json_error_t wrong_text;
@@ -582,7 +583,7 @@ static vyre_status open_bundle(const char *path, char *image, size_t size, manif
     status = cli_fail(err, VYRE_ERROR_INVALID_ARGUMENT, 0, "make it with `vyre compile`",
                       "%s: the bundle keeps no manifest", path);
   }
-  if (status == VYRE_OK) {
+  if (status == VYRE_OK && text != NULL) {
     status = manifest_parse(path, text, strlen(text), m, err);
   }
   vyre_bundle_destroy(bundle);
@@ -629,8 +630,9 @@ static vyre_status open_kernel(const char *path, manifest *m, vyre_error *err)
   return VYRE_OK;
 }
 
-vyre_status manifest_open(const char *path, manifest *m, vyre_error *err)
+vyre_status manifest_open(const char *path, manifest *out_manifest, vyre_error *err)
 {
+  manifest *const m = out_manifest;
   vyre_status status;
   char *text = NULL;
   size_t size = 0;

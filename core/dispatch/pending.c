@@ -116,10 +116,11 @@ static vyre_status check_slots(const vyre_pending *pending, const uint32_t *buff
       return VYRE_FAIL(err, VYRE_ERROR_DISPATCH_FAILED, fix,
                        "plugin %s returned binding %u as output %u; expected is binding %u, '%s'",
                        plugin, slots[i].binding_id, i, buffers[i], name);
-    if (slots[i].size != slots[i].capacity)
+    /* The program's own size: the slot was in the plugin's hands. */
+    if (slots[i].size != pending->shape.sizes[buffers[i]])
       return VYRE_FAIL(err, VYRE_ERROR_DISPATCH_FAILED, fix,
                        "plugin %s returned %llu bytes of '%s'; expected are %llu", plugin,
-                       U64(slots[i].size), name, U64(slots[i].capacity));
+                       U64(slots[i].size), name, U64(pending->shape.sizes[buffers[i]]));
   }
   return VYRE_OK;
 }

@@ -52,8 +52,21 @@ static uint32_t places_left(const vyre_engine *engine, uint32_t half)
 /* What is written and has no buffer comes back through slots, in the order of the bindings. */
 static void add_slot(vyre_slot *slots, uint32_t *count, void *data, uint64_t size)
 {
-  slots[*count] = (vyre_slot){.struct_size = sizeof slots[0], .data = data, .capacity = size};
+  /* An id that no binding has: a slot that stays as it is was not filled. */
+  slots[*count] = (vyre_slot){
+      .struct_size = sizeof slots[0], .binding_id = UINT32_MAX, .data = data, .capacity = size};
   ++*count;
+}
+
+/* READ-002: every slot was filled, by the right binding and to its size. */
+static bool are_filled(const vyre_slot *slots, uint32_t count, uint64_t results, uint64_t records)
+{
+  const uint32_t ids[3] = {VYRE_ENGINE_CONTROL, VYRE_ENGINE_STATE, VYRE_ENGINE_RECORDS};
+  const uint64_t sizes[3] = {results, sizeof(vyre_engine_state), records};
+  for (uint32_t i = 0; i < count; ++i)
+    if (slots[i].binding_id != ids[i] || slots[i].size != sizes[i])
+      return false;
+  return true;
 }
 
 static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
@@ -114,6 +127,9 @@ static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
   if (status == VYRE_OK)
     status = backend->pending_read(pending, slots, slot_count, sizeof slots[0], NULL, NULL);
   backend->pending_release(pending);
+  if (status == VYRE_OK &&
+      !are_filled(slots, slot_count, n * sizeof *batch->results, left * sizeof(vyre_record)))
+    status = VYRE_ERROR_INTERNAL; /* likewise: nothing of it can be trusted */
   return vyre__device_note(device, status);
 }
 

@@ -25,7 +25,6 @@ static vyre_status read_handlers(const vyre_engine_handlers *handlers, vyre_engi
   if (!handlers)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a vyre_engine_handlers",
                      "the handlers are NULL");
-  /* NOLINTNEXTLINE(bugprone-sizeof-expression): the size of the pointer is meant */
   if (!vyre__struct_read(out, sizeof *out, handlers,
                          VYRE__SIZE_TO(vyre_engine_handlers, rule_sets)))
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "start from VYRE_ENGINE_HANDLERS_INIT",

@@ -5,22 +5,28 @@
 #include "tests/engine/engine_help.h"
 #include "tests/plugins/fixture.h"
 
+#include <limits.h>
+
 #define FIXTURE VYRE_TEST_PLUGIN_DIR "/libvyre_fixture.so"
 
 static fixture plugin;
 static vyre_context *context;
 
-static int open_fixture(void **state)
+static void open_file(const char *file)
 {
   vyre_context_options options = VYRE_CONTEXT_OPTIONS_INIT;
-  const char *file = FIXTURE;
-  (void)state;
-  plugin = fixture_attach(FIXTURE);
+  plugin = fixture_attach(file);
   assert_non_null(plugin.set);
   options.flags = VYRE_CONTEXT_IGNORE_ENVIRONMENT | VYRE_CONTEXT_NO_DEFAULT_PATHS;
   options.plugin_files = &file;
   options.plugin_file_count = 1;
   assert_ok(vyre_context_create(&options, &context, NULL));
+}
+
+static int open_fixture(void **state)
+{
+  (void)state;
+  open_file(FIXTURE);
   return 0;
 }
 
@@ -151,6 +157,26 @@ static void launches_fail(void **state)
   }
 }
 
+/* A plugin that says OK and leaves a slot as it was, or fills the wrong one: no stale result. */
+static void slots_are_checked(void **state)
+{
+  const char *const faults[] = {"one_output_less", "wrong_output_tag"};
+  for (size_t i = 0; i < 2; ++i) {
+    vyre_device *device = NULL;
+    vyre_engine *engine;
+    char file[PATH_MAX], selector[64];
+    snprintf(file, sizeof file, VYRE_TEST_PLUGIN_DIR "/libvyre_fixture_%s.so", faults[i]);
+    snprintf(selector, sizeof selector, "fixture_%s:0", faults[i]);
+    close_fixture(state);
+    open_file(file);
+    engine = start(selector, "nothing", &device);
+    expect_failure(engine, VYRE_ERROR_INTERNAL);
+    finish(engine, device);
+  }
+  close_fixture(state);
+  open_file(FIXTURE);
+}
+
 /* What was finished before the loss stays finished. */
 static void finished_stays_finished(void **state)
 {
@@ -218,6 +244,7 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(poor_devices), cmocka_unit_test(launches_fail),
-      cmocka_unit_test(finished_stays_finished), cmocka_unit_test(start_fails)};
+      cmocka_unit_test(slots_are_checked), cmocka_unit_test(finished_stays_finished),
+      cmocka_unit_test(start_fails)};
   return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -76,7 +76,7 @@ static void run(const test_rig *rig, vyre_engine_mode mode, const char *choice, 
   options.input_size = INPUT;
   options.workers = 3;
   engine = rig_start(rig, &options);
-  if (strncmp(vyre_engine_choice(engine), choice, strlen(choice)))
+  if (strncmp(vyre_engine_choice(engine), choice, strlen(choice)) != 0)
     fail_msg("choice is '%s'", vyre_engine_choice(engine));
   fill_input(vyre_engine_input(engine, NULL));
   make_items(items);

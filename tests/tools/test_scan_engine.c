@@ -148,7 +148,7 @@ static void test_failing_memory(void **state)
   vyre_error err = VYRE_ERROR_INIT;
   char *want = NULL, *text = NULL;
   size_t want_size = 0, size = 0;
-  vyre__scan_stats stats;
+  vyre__scan_stats stats = {0};
   uint64_t nth;
   bool happened;
 
@@ -229,7 +229,7 @@ static void test_many_matches(void **state)
   char *bytes = malloc(size), *path = path_in(f.folder, "many");
   vyre__walk_file file = {path, 0, true, true};
   vyre__walk_list list;
-  vyre__scan_stats stats;
+  vyre__scan_stats stats = {0};
   stream s;
 
   (void)state;
@@ -260,7 +260,7 @@ static void test_many_matches(void **state)
 static void test_refusing_sink(void **state)
 {
   vyre_error err = VYRE_ERROR_INIT;
-  vyre__scan_stats stats;
+  vyre__scan_stats stats = {0};
   char *text = NULL;
   size_t size = 0;
 

@@ -238,7 +238,11 @@ static char *object_path(const json_t *object)
   int have = 0;
   char *path, *at;
 
-  assert_true((plain == NULL) != (coded == NULL));
+  if (plain == NULL && coded == NULL) {
+    fail();
+    return NULL;
+  }
+  assert_true(plain == NULL || coded == NULL);
   path = strdup(plain != NULL ? plain : coded);
   assert_non_null(path);
   if (plain != NULL) {
