@@ -508,7 +508,12 @@ typedef struct vyre_dispatch_options {
   uint32_t iterations;       /* 0: the program's */
   uint64_t elements[3];      /* all 0: the program's */
   uint64_t max_output_bytes; /* 0: no limit; refused before anything is read back */
-  uint64_t timeout_ns;       /* vyre_dispatch() only; 0: no limit */
+  /*
+   * How long vyre_dispatch() and vyre_dispatch_buffers() wait; 0: no limit.  After TIMEOUT they
+   * still wait for the device to let go of the caller's bytes: where that may be long, use the
+   * calls in two steps.
+   */
+  uint64_t timeout_ns;
 } vyre_dispatch_options;
 #define VYRE_DISPATCH_OPTIONS_INIT                                                                 \
   {                                                                                                \

@@ -99,7 +99,8 @@ typedef struct vyre_host {
 /*
  * vyre_backend_device_info - one device, before it is opened.
  *   DEV-001  `id` is stable over processes and reboots and unique within the plugin (a PCI address,
- *            a UUID, or a fixed word such as "cpu").
+ *            a UUID, or a fixed word such as "cpu").  Selectors name it, so it has no ',', no '!'
+ *            and no blank.
  */
 typedef struct vyre_backend_device_info {
   uint32_t struct_size;
@@ -147,10 +148,11 @@ typedef struct vyre_backend_format {
  *            (vyre_backend.prelude), then the user's functions between `#line` marks, then the
  *            entries that the host generated from the words under "Entries" in vyre_kernel.h.
  *   KRN-002  An entry is found by its name: the segment's name for a program's segment,
- *            "vyre_engine_persistent" and "vyre_engine_batch" for a handler set.
- *   KRN-003  A compiler's complaints come back in `err->message`, with the user's line numbers.
- *   KRN-004  A format that is not taken is VYRE_ERROR_MODULE_FORMAT with the list of those that
- *            are; code for another device names what was had and what is wanted.
+ *            "vyre_engine_persistent" and "vyre_engine_batch" for a handler set.  The engine's
+ * entries come out of compile(); what they are bound to is the core's own and may change with its
+ * version. KRN-003  A compiler's complaints come back in `err->message`, with the user's line
+ * numbers. KRN-004  A format that is not taken is VYRE_ERROR_MODULE_FORMAT with the list of those
+ * that are; code for another device names what was had and what is wanted.
  */
 
 #define VYRE_MODULE_DEBUG (1ull << 0) /* bounds checks in vyre_at(), traps on over-wide shifts */
@@ -257,7 +259,8 @@ typedef struct vyre_dispatch_desc {
  * vyre_slot - room for one output, made by the host, filled by pending_read().
  *   READ-001  One slot for each HOST binding that is not READ_ONLY, in the order of the bindings.
  *   READ-002  The plugin writes exactly `capacity` bytes of result if the binding's size is equal
- *             to it, else refuses; it stores the binding's id and the bytes written.
+ *             to it, else refuses with VYRE_ERROR_INVALID_ARGUMENT; it stores the binding's id and
+ *             the bytes written, and changes nothing else.  `data` may be NULL at capacity 0.
  */
 typedef struct vyre_slot {
   uint32_t struct_size;
@@ -389,7 +392,8 @@ typedef struct vyre_backend {
    *             anything runs, with limit and request in the message.
    *   DISP-022  What the descriptor points to is borrowed for the call, except the bytes and
    *             buffers of its bindings, which are borrowed until pending_release().
-   * The handle belongs to the caller until pending_release().
+   * The handle belongs to the caller until pending_release().  It starts work and waits for none,
+   * so it never returns VYRE_ERROR_TIMEOUT.
    */
   vyre_status (*dispatch)(vyre_backend_device *device, const vyre_dispatch_desc *desc,
                           vyre_backend_pending **out_pending, vyre_error *err);
@@ -404,7 +408,8 @@ typedef struct vyre_backend {
 
   /*
    * [per object] Copies the outputs out (READ-001, READ-002); waits without limit if need be.
-   * `out_times` may be NULL.  May be called once for each handle.
+   * `out_times` may be NULL.  May be called once for each handle, and is
+   * called with no slots where there is no output.
    */
   vyre_status (*pending_read)(vyre_backend_pending *pending, vyre_slot *slots, uint32_t slot_count,
                               uint64_t slot_stride, vyre_backend_times *out_times, vyre_error *err);

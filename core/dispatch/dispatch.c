@@ -239,6 +239,12 @@ static vyre_status complete(vyre_pending *pending, const vyre_dispatch_options *
   vyre_status status = VYRE_OK;
   if (options && options->timeout_ns)
     status = vyre_pending_wait(pending, options->timeout_ns, err);
+  if (status ==
+      VYRE_ERROR_TIMEOUT) /* the handle goes with this call: nothing is left to wait for */
+    status = VYRE_FAIL(err, VYRE_ERROR_TIMEOUT,
+                       "give it more time, or start it with vyre_dispatch_start() and wait again",
+                       "the dispatch has not ended after %llu ns; its results are dropped",
+                       (unsigned long long)options->timeout_ns);
   if (status == VYRE_OK)
     status = vyre_pending_finish(pending, outputs, out_result, err);
   vyre_pending_release(pending);
