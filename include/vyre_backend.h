@@ -233,6 +233,14 @@ typedef struct vyre_binding {
  * DISP-010  The launch is the engine's: it may stay for long, is put on a queue of its own, and
  *           ordinary dispatches of the same device run beside it.  Refused with
  *           VYRE_ERROR_UNSUPPORTED without VYRE_CAP_PERSISTENT.  All its bindings are BUFFERs.
+ * DISP-012  Calls that start, watch or move (dispatch, pending_wait, pending_read, pending_release
+ *           of other launches, upload, download, fill, copy) never wait for a persistent launch to
+ *           end, unless they use a buffer of it.  With VYRE_CAP_ALLOC_WHILE_RESIDENT the same holds
+ *           for device_open, device_close, module_load, module_unload, kernel_find, buffer_alloc,
+ *           buffer_free, buffer_import and coherent_alloc.  Without it the host ends every
+ *           persistent launch of the device, by the words that it shares with it, before it makes
+ *           one of these calls, on whichever handle of the same index, and starts none until the
+ *           call has returned.
  */
 #define VYRE_DISPATCH_PERSISTENT (1ull << 0)
 /*

@@ -40,6 +40,8 @@ typedef uint32_t vyre_device_class;
 #define VYRE_CAP_NOTIFY_HOST (1ull << 4)   /* vyre_notify_host() wakes host threads */
 #define VYRE_CAP_COMPILER (1ull << 5)      /* takes `vyre-c` and has a compiler at hand now */
 #define VYRE_CAP_SUBGROUPS (1ull << 6)     /* subgroup words work; subgroup_size is set */
+/* Opening, loading, allocating and freeing never wait for a persistent launch to end. */
+#define VYRE_CAP_ALLOC_WHILE_RESIDENT (1ull << 7)
 
 /* Forward progress of the groups of one launch. */
 typedef uint32_t vyre_progress;

@@ -40,8 +40,12 @@ vyre_status vyre_buffer_create(vyre_device *device, uint64_t size, vyre_buffer *
     return VYRE_FAIL_MEMORY(err, "a buffer");
   buffer->size = size;
   buffer->generation = vyre__device_generation(device);
-  status = device->backend->buffer_alloc(device->handle, size, &buffer->handle, &said);
-  status = vyre__device_result(device, "buffer_alloc", status, &said, err);
+  status = vyre__device_quiesce(device, err);
+  if (!status) {
+    status = device->backend->buffer_alloc(device->handle, size, &buffer->handle, &said);
+    vyre__device_resume(device);
+    status = vyre__device_result(device, "buffer_alloc", status, &said, err);
+  }
   if (!status && !buffer->handle)
     status =
         VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "update the plugin, or report this to whoever made it",
@@ -63,17 +67,28 @@ void vyre__buffer_retain(vyre_buffer *buffer)
   __atomic_fetch_add(&buffer->references, 1, __ATOMIC_RELAXED);
 }
 
-void vyre__buffer_release(vyre_buffer *buffer)
+/* Nobody uses it any more.  In a child it is only forgotten. */
+static void free_now(vyre__deferred *node)
 {
+  vyre_buffer *buffer = VYRE__OWNER(vyre_buffer, freeing, node);
   vyre_device *device = buffer->device;
-  /* Partner: the other releases.  Release publishes this holder's accesses, acquire makes the last
-     one see all of them before it frees. */
-  if (__atomic_fetch_sub(&buffer->references, 1, __ATOMIC_ACQ_REL) != 1)
-    return;
   if (vyre__context_is_ours(device->context))
     device->backend->buffer_free(vyre__device_handle(device, buffer->generation), buffer->handle);
   vyre__deallocate(&device->allocator, buffer);
   vyre__device_release(device);
+}
+
+void vyre__buffer_release(vyre_buffer *buffer)
+{
+  /* Partner: the other releases.  Release publishes this holder's accesses, acquire makes the last
+     one see all of them before it frees. */
+  if (__atomic_fetch_sub(&buffer->references, 1, __ATOMIC_ACQ_REL) != 1)
+    return;
+  buffer->freeing.run = free_now;
+  if (vyre__context_is_ours(buffer->device->context))
+    vyre__device_retire(buffer->device, &buffer->freeing);
+  else
+    free_now(&buffer->freeing);
 }
 
 void vyre_buffer_destroy(vyre_buffer *buffer)

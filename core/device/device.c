@@ -11,19 +11,14 @@ void vyre__device_retain(vyre_device *device)
   __atomic_add_fetch(&device->references, 1, __ATOMIC_RELAXED);
 }
 
-void vyre__device_release(vyre_device *device)
+/* Nobody uses the device any more.  In a child it is only forgotten. */
+static void close_now(vyre__deferred *node)
 {
+  vyre_device *device = VYRE__OWNER(vyre_device, closing, node);
   vyre_context *context = device->context;
-  vyre_allocator allocator = device->allocator;
+  const vyre_allocator allocator = device->allocator;
+  const bool is_ours = vyre__context_is_ours(context);
   vyre__retired_handle *retired = NULL;
-  bool is_ours;
-  /*
-   * Release: what this thread did with the device comes before its end; acquire, of the last one:
-   * the end comes after what all the others did.
-   */
-  if (__atomic_sub_fetch(&device->references, 1, __ATOMIC_ACQ_REL))
-    return;
-  is_ours = vyre__context_is_ours(context);
   while ((retired = device->retired)) {
     device->retired = retired->next;
     if (is_ours)
@@ -32,15 +27,62 @@ void vyre__device_release(vyre_device *device)
   }
   if (is_ours && device->handle)
     device->backend->device_close(device->handle);
+  if (is_ours)
+    vyre__site_release(device->site);
   vyre__deallocate(&allocator, device->choice);
   vyre__deallocate(&allocator, device);
   vyre__context_release(context);
+}
+
+void vyre__device_release(vyre_device *device)
+{
+  /*
+   * Release: what this thread did with the device comes before its end; acquire, of the last one:
+   * the end comes after what all the others did.
+   */
+  if (__atomic_sub_fetch(&device->references, 1, __ATOMIC_ACQ_REL))
+    return;
+  device->closing.run = close_now;
+  if (vyre__context_is_ours(device->context))
+    vyre__device_retire(device, &device->closing);
+  else
+    close_now(&device->closing);
 }
 
 void vyre_device_close(vyre_device *device)
 {
   if (device)
     vyre__device_release(device);
+}
+
+/* ---- resident launches ---- */
+
+vyre_status vyre__device_quiesce(vyre_device *device, vyre_error *err)
+{
+  vyre_status status = vyre__site_quiesce(device->site, &device->lost, err);
+  if (status)
+    vyre__error_prefix(err, "device %s: ", device->info.selector);
+  return status;
+}
+
+void vyre__device_resume(vyre_device *device)
+{
+  vyre__site_resume(device->site);
+}
+
+void vyre__device_retire(vyre_device *device, vyre__deferred *node)
+{
+  vyre_context *context = device->context;
+  if (!device->site) {
+    node->run(node);
+    return;
+  }
+  vyre__context_retain(context); /* the device may go with the node */
+  if (!vyre__site_retire(device->site, &device->lost, node))
+    vyre__context_log(context, VYRE_LOG_ERROR,
+                      "a resident engine does not leave its device; what was to be freed stays "
+                      "until it does");
+  vyre__context_release(context);
 }
 
 /* ---- loss ---- */
@@ -158,7 +200,11 @@ vyre_status vyre_device_recover(vyre_device *device, vyre_error *err)
   /* Relaxed: serialised by the caller against every other use of the device. */
   if (!__atomic_load_n(&device->lost, __ATOMIC_RELAXED))
     return VYRE_OK;
+  status = vyre__device_quiesce(device, err);
+  if (status)
+    return status;
   status = reopen(device, err);
+  vyre__device_resume(device);
   if (status)
     return status;
   /* Release: pairs with the acquire in device_check(); the handle comes with the open latch. */

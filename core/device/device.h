@@ -16,6 +16,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/error.h"
+#include "core/device/site.h"
 
 /* A handle that was lost while objects of it existed; closed with the device. */
 typedef struct vyre__retired_handle {
@@ -38,6 +39,9 @@ struct vyre_device {
   uint32_t lost;          /* atomic; latched until vyre_device_recover() */
   bool fell_back;
   char *choice;
+  const char *serialised_by; /* see vyre__listed_device */
+  vyre__site *site;          /* NULL: nothing waits for a resident launch here */
+  vyre__deferred closing;
 };
 
 struct vyre_buffer {
@@ -46,6 +50,7 @@ struct vyre_buffer {
   vyre_backend_buffer *handle;
   uint64_t size;
   uint64_t generation;
+  vyre__deferred freeing;
 };
 
 /* True if the table reaches as far as `slot` and it is filled (ABI-003). */
@@ -70,6 +75,16 @@ vyre_status vyre__device_check(const vyre_device *device, uint64_t generation, v
  * process itself (vyre__context_is_ours()): a child calls no plugin.
  */
 vyre_backend_device *vyre__device_handle(const vyre_device *device, uint64_t generation);
+
+/*
+ * Around calls of the plugin that may wait for a resident launch: opening, closing, loading,
+ * unloading, looking kernels up, allocating.  After OK comes a resume; TIMEOUT has its fix.
+ */
+vyre_status vyre__device_quiesce(vyre_device *device, vyre_error *err);
+void vyre__device_resume(vyre_device *device);
+
+/* Frees `node` while nothing is resident: now, or later if a launch does not leave. */
+void vyre__device_retire(vyre_device *device, vyre__deferred *node);
 
 /* The present generation, for an object that is about to be made. */
 uint64_t vyre__device_generation(const vyre_device *device);

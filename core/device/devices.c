@@ -2,6 +2,7 @@
 #include "core/device/devices.h"
 
 #include "core/base/error.h"
+#include "core/device/switches.h"
 #include "core/loader/plugin.h"
 #include "core/loader/table.h"
 
@@ -11,7 +12,7 @@
 #define MAX_DEVICES 1024u /* of one plugin; more is a number that nobody set */
 #define KNOWN_CAPABILITIES                                                                         \
   (VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT | VYRE_CAP_PERSISTENT |           \
-   VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER | VYRE_CAP_SUBGROUPS)
+   VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER | VYRE_CAP_SUBGROUPS | VYRE_CAP_ALLOC_WHILE_RESIDENT)
 
 static const char update[] = "update the plugin, or report this to whoever made it";
 
@@ -118,6 +119,18 @@ static vyre_status ask_one(const vyre_backend *backend, uint32_t index, vyre_dev
   return status;
 }
 
+/* A switch of the vendor's turns persistent launches off, whatever the plugin promises. */
+static void judge_switches(vyre__listed_device *row)
+{
+  vyre_device_info *info = &row->info;
+  if (!(info->capabilities & VYRE_CAP_PERSISTENT))
+    return;
+  row->serialised_by = vyre__serialising_switch(info->backend, info->persistent_reason,
+                                                sizeof info->persistent_reason);
+  if (row->serialised_by)
+    info->capabilities &= ~VYRE_CAP_PERSISTENT;
+}
+
 static vyre_status check_unique(const vyre__listed_device *rows, uint32_t index, vyre_error *err)
 {
   uint32_t i;
@@ -150,7 +163,10 @@ vyre_status vyre__devices_add(vyre__devices *list, const vyre_backend *backend, 
   for (i = 0; i < count; i++) {
     rows[i].backend = backend;
     rows[i].backend_index = i;
+    rows[i].serialised_by = NULL;
     status = ask_one(backend, i, &rows[i].info, err);
+    if (!status)
+      judge_switches(&rows[i]);
     if (!status)
       status = check_unique(rows, i, err);
     if (status)

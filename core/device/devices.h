@@ -11,6 +11,7 @@ typedef struct vyre__listed_device {
   const vyre_backend *backend;
   uint32_t backend_index;
   vyre_device_info info;
+  const char *serialised_by; /* the variable that turned persistent launches off, or NULL */
 } vyre__listed_device;
 
 typedef struct vyre__devices {

@@ -125,8 +125,16 @@ static vyre_status open_one(vyre_context *context, const vyre__listed_device *li
   vyre_device *device = vyre__allocate_zeroed(&context->allocator, 1, sizeof *device);
   if (!device)
     return VYRE_FAIL_MEMORY(err, "a device");
-  status = vyre__backend_open(listed->backend, listed->backend_index, &device->handle, err);
+  status = vyre__site_get(context->process, listed->backend, listed->backend_index, &listed->info,
+                          &device->site, err);
+  if (!status)
+    status = vyre__site_quiesce(device->site, NULL, err);
+  if (!status) {
+    status = vyre__backend_open(listed->backend, listed->backend_index, &device->handle, err);
+    vyre__site_resume(device->site);
+  }
   if (status) {
+    vyre__site_release(device->site);
     vyre__deallocate(&context->allocator, device);
     return status;
   }
@@ -134,6 +142,7 @@ static vyre_status open_one(vyre_context *context, const vyre__listed_device *li
   device->backend = listed->backend;
   device->allocator = context->allocator;
   device->info = listed->info;
+  device->serialised_by = listed->serialised_by;
   device->backend_index = listed->backend_index;
   device->references = 1;
   vyre__context_retain(context);

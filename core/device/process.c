@@ -23,6 +23,8 @@ struct vyre__process {
   pthread_mutex_t lock;
   pthread_cond_t left; /* a call of a leaving listener has returned */
   vyre__listener *listeners;
+  pthread_mutex_t sites_lock;
+  struct vyre__site *sites;
 };
 
 /*
@@ -60,6 +62,7 @@ static vyre__process *make_record(void)
   if (test_without_wipe || madvise(made, sizeof *made, MADV_WIPEONFORK) != 0)
     made->pid = getpid();
   pthread_mutex_init(&made->lock, NULL);
+  pthread_mutex_init(&made->sites_lock, NULL);
   pthread_cond_init(&made->left, NULL);
   made->alive = 1;
   return made;
@@ -113,6 +116,17 @@ void vyre__process_unlisten(vyre__process *process, vyre__listener *listener)
     }
   }
   pthread_mutex_unlock(&process->lock);
+}
+
+struct vyre__site **vyre__process_lock_sites(vyre__process *process)
+{
+  pthread_mutex_lock(&process->sites_lock);
+  return &process->sites;
+}
+
+void vyre__process_unlock_sites(vyre__process *process)
+{
+  pthread_mutex_unlock(&process->sites_lock);
 }
 
 /* ---- the services of vyre_host ---- */

@@ -14,6 +14,8 @@
 
 typedef struct vyre__process vyre__process;
 
+struct vyre__site;
+
 /* A context's hook, part of the context. */
 typedef struct vyre__listener {
   struct vyre__listener *next;
@@ -36,6 +38,10 @@ bool vyre__process_is_ours(const vyre__process *process);
 /* Only in the process itself.  unlisten() waits for the hook's calls to return. */
 void vyre__process_listen(vyre__process *process, vyre__listener *listener);
 void vyre__process_unlisten(vyre__process *process, vyre__listener *listener);
+
+/* The list of the process's sites (site.h), with its lock held until the unlock. */
+struct vyre__site **vyre__process_lock_sites(vyre__process *process);
+void vyre__process_unlock_sites(vyre__process *process);
 
 #ifdef VYRE_TESTING
 /* Acts as a kernel without MADV_WIPEONFORK, from the next record on. */

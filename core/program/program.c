@@ -6,8 +6,10 @@
 
 /* ---- lifetime ---- */
 
-static void free_program(vyre_program *program)
+/* Nobody uses it any more.  In a child it is only forgotten. */
+static void free_now(vyre__deferred *node)
 {
+  vyre_program *program = VYRE__OWNER(vyre_program, freeing, node);
   const vyre_allocator allocator = program->device->allocator;
   vyre_device *device = program->device;
   if (program->module && vyre__context_is_ours(device->context))
@@ -19,6 +21,15 @@ static void free_program(vyre_program *program)
   vyre__deallocate(&allocator, program->buffers);
   vyre__deallocate(&allocator, program);
   vyre__device_release(device);
+}
+
+static void free_program(vyre_program *program)
+{
+  program->freeing.run = free_now;
+  if (program->module && vyre__context_is_ours(program->device->context))
+    vyre__device_retire(program->device, &program->freeing);
+  else
+    free_now(&program->freeing);
 }
 
 void vyre__program_retain(vyre_program *program)
@@ -205,9 +216,13 @@ vyre_status vyre_program_create(vyre_device *device, const vyre_program_desc *de
   if (status != VYRE_OK)
     goto done;
   copy_plan(program, desc);
-  status = load_code(program, desc, err);
-  if (status == VYRE_OK)
-    status = find_kernels(program, err);
+  status = vyre__device_quiesce(device, err);
+  if (status == VYRE_OK) {
+    status = load_code(program, desc, err);
+    if (status == VYRE_OK)
+      status = find_kernels(program, err);
+    vyre__device_resume(device);
+  }
   if (status == VYRE_OK)
     *out_program = program;
   else

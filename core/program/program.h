@@ -58,6 +58,7 @@ struct vyre_program {
   char *texts;                        /* what all the names point to */
   uint32_t inputs[VYRE_MAX_BUFFERS];  /* buffer index by input position */
   uint32_t outputs[VYRE_MAX_BUFFERS]; /* buffer index by output position */
+  vyre__deferred freeing;
 };
 
 void vyre__program_retain(vyre_program *program);

@@ -61,7 +61,7 @@ vyre_status vyre__cpu_device_info(uint32_t index, vyre_backend_device_info *out_
     return status;
   const vyre__cpu_compiler *compiler = vyre__cpu_compiler_find();
   info.capabilities = VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT |
-                      VYRE_CAP_PERSISTENT | VYRE_CAP_NOTIFY_HOST;
+                      VYRE_CAP_PERSISTENT | VYRE_CAP_NOTIFY_HOST | VYRE_CAP_ALLOC_WHILE_RESIDENT;
   /* A persistent launch has a thread for every group, but an ordinary one runs them to their end,
      as many at once as there are threads: a group must not wait for one that has not started. */
   info.progress = VYRE_PROGRESS_OCCUPANCY;

@@ -160,7 +160,8 @@ static void the_device_is_described(void **state)
   assert_string_equal(info->uuid, "");
   assert_int_equal(info->capabilities, VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT |
                                            VYRE_CAP_COHERENT | VYRE_CAP_PERSISTENT |
-                                           VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER);
+                                           VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER |
+                                           VYRE_CAP_ALLOC_WHILE_RESIDENT);
   assert_int_equal(info->progress, VYRE_PROGRESS_OCCUPANCY);
   assert_int_equal(info->coherent_atomics, 15);
   assert_true(info->compute_units >= 1 && info->max_push_bytes >= 128 && info->max_bindings >= 16);
