@@ -38,9 +38,12 @@
 /* Long enough for a loaded machine; a lost wake-up fails the test by it. */
 #define PATIENCE 60000000000ull
 
-/* Where positions are interesting: at 0, across 2^31, 2^32, 2^61 and across their own top. */
+/* The last positions before they start again at 0. */
+#define NEAR_TOP ((1ull << 56) - 3)
+
+/* Where positions are interesting: at 0, across 2^31, 2^32, 2^55 and across their own top. */
 static const uint64_t first_positions[] = {
-    0, (1ull << 31) - 3, (1ull << 32) - 3, (1ull << 61) - 3, (1ull << 62) - 3,
+    0, (1ull << 31) - 3, (1ull << 32) - 3, (1ull << 55) - 3, NEAR_TOP,
 };
 #define FIRST_POSITIONS (sizeof first_positions / sizeof *first_positions)
 
@@ -77,6 +80,31 @@ static inline vyre_ring *ring_at(uint32_t capacity, uint32_t unfinished, uint64_
   assert_non_null(memory);
   assert_int_equal(vyre__ring_init(memory, size, &setup, NULL, &ring, NULL), VYRE_OK);
   return ring;
+}
+
+/* The ticket of a single item at the `i`-th place that is handed out; and of an item in a cell. */
+static inline uint64_t ticket_at(uint64_t first, uint64_t i)
+{
+  return vyre__ring_ticket(vyre__ring_step(first, i), 0);
+}
+
+static inline uint64_t ticket_in(uint64_t first, uint64_t i, uint32_t index)
+{
+  return vyre__ring_ticket(vyre__ring_step(first, i), index);
+}
+
+/* A number for each ticket, in their order: 8 for each place since the first. */
+static inline uint64_t slot_of(uint64_t first, uint64_t ticket)
+{
+  return ((vyre__ring_position_of(ticket) - first) & VYRE_RING_POSITION_MASK) *
+             (VYRE_RING_INDEX_MASK + 1) +
+         vyre__ring_index_of(ticket);
+}
+
+/* Places that a batch of n takes. */
+static inline uint32_t places_of(uint32_t n)
+{
+  return (n + VYRE_RING_CELL_ITEMS - 1) / VYRE_RING_CELL_ITEMS;
 }
 
 static inline void ring_gone(vyre_ring *ring)

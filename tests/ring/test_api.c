@@ -24,7 +24,7 @@ static void test_enqueue_and_claim(void **state)
     vyre_work_item item = item_of(0, i);
     assert_int_equal(vyre_ring_in_flight(ring), i);
     assert_int_equal(vyre_ring_enqueue(ring, &item, &ticket), VYRE_OK);
-    assert_int_equal(ticket, i);
+    assert_int_equal(ticket, ticket_at(0, i));
     assert_int_equal(vyre_ring_head(ring), i + 1);
   }
   out = item_of(0, 4);
@@ -36,7 +36,7 @@ static void test_enqueue_and_claim(void **state)
     assert_int_equal(vyre_ring_tail(ring), i);
     assert_int_equal(vyre_ring_claim(ring, &out, i % 2 ? NULL : &ticket), VYRE_OK);
     assert_memory_equal(&out, &item, sizeof item);
-    assert_int_equal(ticket, i & ~1u);
+    assert_int_equal(ticket, ticket_at(0, i & ~1u));
     assert_int_equal(vyre_ring_in_flight(ring), 3 - i);
   }
   assert_int_equal(vyre_ring_tail(ring), 4);
@@ -81,6 +81,9 @@ static void test_null_arguments(void **state)
 #undef REFUSED
   assert_null(out);
   vyre_ring_mark_done(NULL, 0);
+  vyre_ring_mark_done_many(NULL, &ticket, 1);
+  vyre_ring_mark_done_many(ring, NULL, 0);
+  vyre_ring_mark_done_many(ring, NULL, 3);
   vyre_ring_close(NULL);
   vyre_ring_destroy(NULL);
   assert_false(vyre_ring_is_done(NULL, 0));
@@ -94,47 +97,89 @@ static void test_null_arguments(void **state)
   vyre_ring_destroy(ring);
 }
 
+/* A batch packs seven items in each of its places but the last. */
 static void test_batches(void **state)
 {
-  vyre_ring *ring = created(8, VYRE_COMPLETION_NONE);
-  vyre_work_item items[20], out[20];
-  uint64_t tickets[20];
+  vyre_ring *ring = created(4, VYRE_COMPLETION_NONE);
+  vyre_work_item items[40], out[40];
+  uint64_t tickets[40];
   uint32_t n = 77;
   (void)state;
-  for (uint32_t i = 0; i < 20; ++i)
+  for (uint32_t i = 0; i < 40; ++i)
     items[i] = item_of(1, i);
   memset(tickets, 0x5a, sizeof tickets);
   assert_int_equal(vyre_ring_enqueue_many(ring, items, 0, tickets, &n), VYRE_OK);
   assert_int_equal(n, 0);
   assert_int_equal(vyre_ring_enqueue_many(ring, NULL, 0, NULL, NULL), VYRE_OK);
   assert_int_equal(vyre_ring_claim_many(ring, NULL, NULL, 0, &n), VYRE_OK);
-  assert_int_equal(vyre_ring_enqueue_many(ring, items, 5, tickets, &n), VYRE_OK);
-  assert_int_equal(n, 5);
-  /* Only three of fifteen fit. */
-  assert_int_equal(vyre_ring_enqueue_many(ring, items + 5, 15, tickets + 5, &n), VYRE_OK);
-  assert_int_equal(n, 3);
-  for (uint32_t i = 0; i < 8; ++i)
-    assert_int_equal(tickets[i], i);
-  assert_true(tickets[8] == 0x5a5a5a5a5a5a5a5aull);
+  /* Nine items: two places. */
+  assert_int_equal(vyre_ring_enqueue_many(ring, items, 9, tickets, &n), VYRE_OK);
+  assert_int_equal(n, 9);
+  assert_int_equal(vyre_ring_head(ring), 2);
+  assert_int_equal(vyre_ring_in_flight(ring), 2);
+  /* Only fourteen of the rest fit. */
+  assert_int_equal(vyre_ring_enqueue_many(ring, items + 9, 31, tickets + 9, &n), VYRE_OK);
+  assert_int_equal(n, 14);
+  for (uint32_t i = 0; i < 9; ++i)
+    assert_int_equal(tickets[i], ticket_in(0, i / 7, i % 7));
+  for (uint32_t i = 0; i < 14; ++i)
+    assert_int_equal(tickets[9 + i], ticket_in(0, 2 + i / 7, i % 7));
+  assert_true(tickets[23] == 0x5a5a5a5a5a5a5a5aull);
   n = 77;
   assert_int_equal(vyre_ring_enqueue_many(ring, items, 1, tickets, &n), VYRE_ERROR_QUEUE_FULL);
   assert_int_equal(n, 77);
   assert_int_equal(tickets[0], 0);
-  assert_int_equal(vyre_ring_in_flight(ring), 8);
+  assert_int_equal(vyre_ring_in_flight(ring), 4);
 
   memset(out, 0, sizeof out);
+  /* A part of a cell; the rest of it, a whole one and a part of the third; and what is left. */
   assert_int_equal(vyre_ring_claim_many(ring, out, tickets, 3, &n), VYRE_OK);
   assert_int_equal(n, 3);
-  assert_int_equal(vyre_ring_claim_many(ring, out + 3, tickets + 3, 17, &n), VYRE_OK);
-  assert_int_equal(n, 5);
-  assert_memory_equal(out, items, 8 * sizeof *items);
-  assert_int_equal(tickets[7], 7);
-  assert_int_equal(out[8].correlation, 0);
+  assert_int_equal(vyre_ring_tail(ring), 0);
+  assert_int_equal(vyre_ring_enqueue(ring, items, NULL), VYRE_ERROR_QUEUE_FULL);
+  assert_int_equal(vyre_ring_claim_many(ring, out + 3, tickets + 3, 7, &n), VYRE_OK);
+  assert_int_equal(n, 7);
+  assert_int_equal(vyre_ring_tail(ring), 2);
+  assert_int_equal(vyre_ring_in_flight(ring), 2);
+  assert_int_equal(vyre_ring_claim_many(ring, out + 10, tickets + 10, 30, &n), VYRE_OK);
+  assert_int_equal(n, 13);
+  assert_memory_equal(out, items, 23 * sizeof *items);
+  assert_int_equal(tickets[9], ticket_in(0, 2, 0));
+  assert_int_equal(tickets[22], ticket_in(0, 3, 6));
+  assert_int_equal(out[23].correlation, 0);
+  assert_int_equal(vyre_ring_tail(ring), 4);
   n = 77;
   assert_int_equal(vyre_ring_claim_many(ring, out, tickets, 20, &n), VYRE_ERROR_EMPTY);
   assert_int_equal(n, 77);
-  assert_memory_equal(out, items, 8 * sizeof *items);
+  assert_memory_equal(out, items, 23 * sizeof *items);
   vyre_ring_destroy(ring);
+}
+
+/* As many as fit, also where these are very many: one call, one range of places. */
+static void test_large_batches(void **state)
+{
+  enum { CAPACITY = 512, MOST = CAPACITY * 7 };
+  vyre_work_item *items = malloc((MOST + 7) * sizeof *items);
+  vyre_work_item *out = malloc((MOST + 7) * sizeof *out);
+  (void)state;
+  assert_true(items && out);
+  for (uint32_t i = 0; i < MOST + 7; ++i)
+    items[i] = item_of(2, i);
+  for (size_t f = 0; f < FIRST_POSITIONS; ++f)
+    for (uint32_t unfinished = 0; unfinished <= CAPACITY; unfinished += CAPACITY) {
+      vyre_ring *ring = ring_at(CAPACITY, unfinished, first_positions[f]);
+      uint32_t n = 0, all = 0;
+      assert_int_equal(vyre_ring_enqueue_many(ring, items, MOST + 7, NULL, &n), VYRE_OK);
+      assert_int_equal(n, MOST);
+      assert_int_equal(vyre_ring_in_flight(ring), CAPACITY);
+      while (vyre_ring_claim_many(ring, out + all, NULL, MOST + 7 - all, &n) == VYRE_OK)
+        all += n;
+      assert_int_equal(all, MOST);
+      assert_memory_equal(out, items, MOST * sizeof *out);
+      ring_gone(ring);
+    }
+  free(items);
+  free(out);
 }
 
 static void test_close(void **state)
@@ -159,7 +204,7 @@ static void test_close(void **state)
   assert_int_equal(vyre_ring_head(ring), 2);
   assert_int_equal(vyre_ring_claim(ring, &out, &ticket), VYRE_OK);
   assert_int_equal(vyre_ring_claim_wait(ring, VYRE_NO_TIMEOUT, &out, &ticket), VYRE_OK);
-  assert_int_equal(ticket, 1);
+  assert_int_equal(ticket, ticket_at(0, 1));
   assert_int_equal(vyre_ring_claim(ring, &out, &ticket), VYRE_ERROR_CLOSED);
   assert_int_equal(vyre_ring_claim_many(ring, &out, &ticket, 1, &n), VYRE_ERROR_CLOSED);
   assert_int_equal(vyre_ring_claim_wait(ring, VYRE_NO_TIMEOUT, &out, &ticket), VYRE_ERROR_CLOSED);
@@ -225,25 +270,33 @@ static void test_capacity_one(void **state)
   for (size_t f = 0; f < FIRST_POSITIONS; ++f) {
     vyre_ring *ring = ring_at(1, 0, first_positions[f]);
     vyre_work_item out;
-    uint64_t ticket = 0, expected = first_positions[f];
+    uint64_t ticket = 0;
     uint32_t n = 0;
     for (uint32_t i = 0; i < 10; ++i) {
-      vyre_work_item items[2] = {item_of(0, i), item_of(9, i)};
+      const uint64_t expected = ticket_at(first_positions[f], i);
+      vyre_work_item items[8];
+      for (uint32_t k = 0; k < 8; ++k)
+        items[k] = item_of(k, i);
       assert_int_equal(vyre_ring_claim(ring, &out, &ticket), VYRE_ERROR_EMPTY);
       assert_int_equal(vyre_ring_in_flight(ring), 0);
+      n = 1;
       if (i % 2) {
-        assert_int_equal(vyre_ring_enqueue_many(ring, items, 2, &ticket, &n), VYRE_OK);
-        assert_int_equal(n, 1);
+        uint64_t tickets[8];
+        assert_int_equal(vyre_ring_enqueue_many(ring, items, 8, tickets, &n), VYRE_OK);
+        assert_int_equal(n, 7);
+        ticket = tickets[0];
       } else {
         assert_int_equal(vyre_ring_enqueue(ring, items, &ticket), VYRE_OK);
       }
       assert_true(ticket == expected);
       assert_int_equal(vyre_ring_enqueue(ring, items, &ticket), VYRE_ERROR_QUEUE_FULL);
-      assert_int_equal(vyre_ring_in_flight(ring), 1);
-      assert_int_equal(vyre_ring_claim(ring, &out, &ticket), VYRE_OK);
-      assert_true(ticket == expected);
-      assert_memory_equal(&out, items, sizeof out);
-      expected = vyre__ring_step(expected, 1);
+      for (uint32_t k = 0; k < n; ++k) {
+        assert_int_equal(vyre_ring_in_flight(ring), 1);
+        assert_int_equal(vyre_ring_enqueue(ring, items, &ticket), VYRE_ERROR_QUEUE_FULL);
+        assert_int_equal(vyre_ring_claim(ring, &out, &ticket), VYRE_OK);
+        assert_true(ticket == expected + k);
+        assert_memory_equal(&out, &items[k], sizeof out);
+      }
     }
     ring_gone(ring);
   }
@@ -255,6 +308,7 @@ int main(void)
       cmocka_unit_test(test_enqueue_and_claim),
       cmocka_unit_test(test_null_arguments),
       cmocka_unit_test(test_batches),
+      cmocka_unit_test(test_large_batches),
       cmocka_unit_test(test_close),
       cmocka_unit_test(test_close_of_a_full_ring),
       cmocka_unit_test(test_waiting_off),

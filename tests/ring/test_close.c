@@ -23,13 +23,15 @@ static void *produce(void *opaque)
 {
   life *l = opaque;
   for (uint32_t i = 0;; ++i) {
-    vyre_work_item items[3] = {item_of(1, i), item_of(1, i), item_of(1, i)};
+    vyre_work_item items[9];
     /* Acquire; partner: the release store in finish(): the close lies wholly before this call. */
     bool closed = __atomic_load_n(&l->closed, __ATOMIC_ACQUIRE);
     uint32_t n = 1;
     vyre_status status;
+    for (uint32_t k = 0; k < 9; ++k)
+      items[k] = item_of(1, i);
     if (i % 3 == 0)
-      status = vyre_ring_enqueue_many(l->ring, items, 3, NULL, &n);
+      status = vyre_ring_enqueue_many(l->ring, items, 2 + i % 8, NULL, &n);
     else if (l->waits)
       status = vyre_ring_enqueue_wait(l->ring, items, PATIENCE, NULL);
     else
@@ -92,7 +94,7 @@ static void *worker(void *opaque)
 
 static void live(uint32_t capacity, uint32_t unfinished, uint32_t waits, uint32_t close_after)
 {
-  life l = {ring_at(capacity, unfinished, (1ull << 62) - 3), waits, close_after, 0, 0, 0, 0};
+  life l = {ring_at(capacity, unfinished, NEAR_TOP), waits, close_after, 0, 0, 0, 0};
   seat seats[6] = {{&l, false}, {&l, true}, {&l, false}, {&l, true}, {&l, false}, {&l, true}};
   vyre_work_item item;
   run_threads(6, worker, seats, sizeof *seats);
@@ -100,7 +102,7 @@ static void live(uint32_t capacity, uint32_t unfinished, uint32_t waits, uint32_
   assert_int_equal(l.accepted, l.delivered);
   assert_true(l.delivered >= close_after);
   assert_int_equal(vyre_ring_in_flight(l.ring), 0);
-  assert_true(vyre_ring_head(l.ring) == vyre__ring_step((1ull << 62) - 3, l.accepted));
+  assert_true(vyre_ring_head(l.ring) == vyre_ring_tail(l.ring));
   assert_int_equal(vyre_ring_claim(l.ring, &item, NULL), VYRE_ERROR_CLOSED);
   ring_gone(l.ring);
 }
@@ -130,7 +132,7 @@ static void test_flips(void **state)
 {
   (void)state;
   for (uint32_t round = 0; round < ROUNDS(100); ++round) {
-    life l = {ring_at(4, 0, (1ull << 62) - 3), round % 2, 200, 0, 0, 0, 0};
+    life l = {ring_at(4, 0, NEAR_TOP), round % 2, 200, 0, 0, 0, 0};
     seat seats[4] = {{&l, false}, {&l, true}, {&l, false}, {&l, true}};
     pthread_t flipper;
     assert_int_equal(pthread_create(&flipper, NULL, flip, &l), 0);

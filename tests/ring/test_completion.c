@@ -1,4 +1,7 @@
-/* Completion by ticket: the gate, marks that have no effect, and the same under concurrency. */
+/*
+ * Completion by ticket: the gate, marks that have no effect, and single items under concurrency;
+ * test_stress.c has the same with batches.
+ */
 #include "tests/ring/ring_help.h"
 
 static void test_marks(void **state)
@@ -10,12 +13,13 @@ static void test_marks(void **state)
     vyre_work_item item = item_of(0, 0);
     uint64_t ticket = 0;
     /* Never issued: neither before nor when the ticket comes. */
-    for (uint64_t i = 0; i < 12; ++i) {
-      vyre_ring_mark_done(ring, vyre__ring_step(first, i));
-      vyre_ring_mark_done(ring, vyre__ring_step(first, 0 - i - 1));
-      assert_false(vyre_ring_is_done(ring, vyre__ring_step(first, i)));
-      assert_false(vyre_ring_is_done(ring, vyre__ring_step(first, 0 - i - 1)));
-    }
+    for (uint64_t i = 0; i < 12; ++i)
+      for (uint32_t k = 0; k < 8; ++k) {
+        vyre_ring_mark_done(ring, ticket_in(first, i, k));
+        vyre_ring_mark_done(ring, ticket_in(first, 0 - i - 1, k));
+        assert_false(vyre_ring_is_done(ring, ticket_in(first, i, k)));
+        assert_false(vyre_ring_is_done(ring, ticket_in(first, 0 - i - 1, k)));
+      }
     vyre_ring_mark_done(ring, UINT64_MAX);
     vyre_ring_mark_done(ring, 1ull << 63);
     for (uint64_t i = 0; i < 20; ++i) {
@@ -25,19 +29,61 @@ static void test_marks(void **state)
       /* Late and double marks of all earlier tenants, and early ones of all later. */
       for (uint64_t k = 0; k < 20; ++k)
         if (k != i)
-          vyre_ring_mark_done(ring, vyre__ring_step(first, k));
-      assert_false(vyre_ring_is_done(ring, ticket));
-      /* The same place, but no ticket. */
-      vyre_ring_mark_done(ring, ticket | 1ull << 62);
-      vyre_ring_mark_done(ring, ticket | 1ull << 63);
+          vyre_ring_mark_done(ring, ticket_at(first, k));
+      /* The same place, but no ticket: no such item, and bits that no ticket has. */
+      for (uint32_t k = 1; k < 8; ++k)
+        vyre_ring_mark_done(ring, ticket_in(first, i, k));
+      for (uint32_t bit = 59; bit < 64; ++bit)
+        vyre_ring_mark_done(ring, ticket | 1ull << bit);
       assert_false(vyre_ring_is_done(ring, ticket));
       vyre_ring_mark_done(ring, ticket);
       vyre_ring_mark_done(ring, ticket);
       for (uint64_t k = 0; k < 30; ++k)
-        assert_int_equal(vyre_ring_is_done(ring, vyre__ring_step(first, k)), k <= i);
-      assert_false(vyre_ring_is_done(ring, ticket | 1ull << 62));
-      assert_false(vyre_ring_is_done(ring, ticket | 1ull << 63));
-      assert_false(vyre_ring_is_done(ring, vyre__ring_step(first, 0 - i - 1)));
+        assert_int_equal(vyre_ring_is_done(ring, ticket_at(first, k)), k <= i);
+      for (uint32_t bit = 59; bit < 64; ++bit)
+        assert_false(vyre_ring_is_done(ring, ticket | 1ull << bit));
+      assert_false(vyre_ring_is_done(ring, ticket_at(first, 0 - i - 1)));
+    }
+    ring_gone(ring);
+  }
+}
+
+/* Seven items share a word: in any order, several at once, doubled, with others' in between. */
+static void test_marks_of_a_cell(void **state)
+{
+  uint64_t random = 5;
+  (void)state;
+  for (uint32_t round = 0; round < 400; ++round) {
+    const uint64_t first = first_positions[round % FIRST_POSITIONS];
+    vyre_ring *ring = ring_at(2, 2, first);
+    for (uint32_t lap = 0; lap < 4; ++lap) {
+      vyre_work_item items[9] = {{0, 0, 0, 0}};
+      uint64_t tickets[9], marks[12];
+      uint32_t n = 0, done = 0;
+      assert_int_equal(vyre_ring_enqueue_many(ring, items, 9, tickets, &n), VYRE_OK);
+      assert_int_equal(n, 9);
+      assert_int_equal(vyre_ring_claim_many(ring, items, NULL, 9, &n), VYRE_OK);
+      while (done != 0x1ff) {
+        uint32_t some = next_random(&random) % 4;
+        assert_int_equal(vyre_ring_enqueue(ring, items, NULL), VYRE_ERROR_QUEUE_FULL);
+        for (uint32_t i = 0; i < some; ++i) {
+          uint32_t which = next_random(&random) % 9;
+          marks[i] = tickets[which];
+          done |= 1u << which;
+        }
+        /* Ones that have no effect: an old one, one to come, one that is none. */
+        marks[some] = ticket_in(first, 2 * lap - 1, next_random(&random) % 8);
+        marks[some + 1] = ticket_in(first, 2 * lap + 2 + next_random(&random) % 4, 0);
+        marks[some + 2] = UINT64_MAX;
+        vyre_ring_mark_done_many(ring, marks, some + 3);
+        for (uint32_t i = 0; i < 9; ++i)
+          assert_int_equal(vyre_ring_is_done(ring, tickets[i]), (done & 1u << i) != 0);
+        if ((done & 0x7f) == 0x7f)
+          break;
+      }
+      vyre_ring_mark_done_many(ring, tickets, 9);
+      for (uint32_t i = 0; i < 9; ++i)
+        assert_true(vyre_ring_is_done(ring, tickets[i]));
     }
     ring_gone(ring);
   }
@@ -49,9 +95,9 @@ static void test_gate(void **state)
   (void)state;
   for (uint32_t capacity = 1; capacity <= 8; capacity *= 2)
     for (uint32_t unfinished = capacity; unfinished <= 4 * capacity; unfinished *= 2) {
-      const uint64_t first = (1ull << 62) - 3;
+      const uint64_t first = NEAR_TOP;
       vyre_ring *ring = ring_at(capacity, unfinished, first);
-      vyre_work_item items[32] = {{0, 0, 0, 0}};
+      vyre_work_item items[64] = {{0, 0, 0, 0}};
       uint32_t n = 0;
       for (uint32_t i = 0; i < unfinished; ++i) {
         assert_int_equal(vyre_ring_enqueue(ring, items, NULL), VYRE_OK);
@@ -60,11 +106,11 @@ static void test_gate(void **state)
       assert_int_equal(vyre_ring_in_flight(ring), 0);
       assert_int_equal(vyre_ring_enqueue(ring, items, NULL), VYRE_ERROR_QUEUE_FULL);
       for (uint64_t i = 1; i < unfinished; ++i)
-        vyre_ring_mark_done(ring, vyre__ring_step(first, i));
+        vyre_ring_mark_done(ring, ticket_at(first, i));
       assert_int_equal(vyre_ring_enqueue(ring, items, NULL), VYRE_ERROR_QUEUE_FULL);
-      vyre_ring_mark_done(ring, first);
-      assert_int_equal(vyre_ring_enqueue_many(ring, items, 32, NULL, &n), VYRE_OK);
-      assert_int_equal(n, capacity);
+      vyre_ring_mark_done(ring, ticket_at(first, 0));
+      assert_int_equal(vyre_ring_enqueue_many(ring, items, 64, NULL, &n), VYRE_OK);
+      assert_int_equal(n, capacity * 7);
       ring_gone(ring);
     }
 }
@@ -102,7 +148,7 @@ typedef struct work {
 
 static uint64_t index_of(const work *w, uint64_t ticket)
 {
-  return (ticket - w->first) & VYRE_RING_POSITION_MASK;
+  return (vyre__ring_position_of(ticket) - w->first) & VYRE_RING_POSITION_MASK;
 }
 
 static void finish(work *w, uint64_t ticket)
@@ -173,7 +219,7 @@ static void *produce(void *opaque)
       /* The gate: whoever had this completion place is finished. */
       if (index >= w->unfinished) {
         EXPECT(__atomic_load_n(&w->finished[index - w->unfinished], __ATOMIC_RELAXED) == 1);
-        EXPECT(vyre_ring_is_done(w->ring, vyre__ring_step(ticket, 0 - (uint64_t)w->unfinished)));
+        EXPECT(vyre_ring_is_done(w->ring, ticket_at(w->first, index - w->unfinished)));
       }
       *slot = ticket;
       ++i;
@@ -196,12 +242,12 @@ static void *watch(void *opaque)
   work *w = opaque;
   /* Every ticket from the first on, until each is done: none may come early or go back. */
   for (uint64_t i = 0; i < (uint64_t)w->items * 2;) {
-    if (seen_done(w, vyre__ring_step(w->first, i)))
+    if (seen_done(w, ticket_at(w->first, i)))
       ++i;
     else
       sched_yield();
     if (i >= 40)
-      EXPECT(vyre_ring_is_done(w->ring, vyre__ring_step(w->first, i - 40)));
+      EXPECT(vyre_ring_is_done(w->ring, ticket_at(w->first, i - 40)));
   }
   return NULL;
 }
@@ -235,16 +281,17 @@ static void test_gate_under_concurrency(void **state)
 {
   (void)state;
   run_gate(1, 1, (1ull << 32) - 3);
-  run_gate(1, 4, (1ull << 62) - 3);
+  run_gate(1, 4, NEAR_TOP);
   run_gate(2, 2, 0);
   run_gate(8, 8, (1ull << 32) - 3);
-  run_gate(8, 32, (1ull << 62) - 3);
+  run_gate(8, 32, NEAR_TOP);
 }
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_marks),
+      cmocka_unit_test(test_marks_of_a_cell),
       cmocka_unit_test(test_gate),
       cmocka_unit_test(test_default_number_of_places),
       cmocka_unit_test(test_gate_under_concurrency),

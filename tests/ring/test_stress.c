@@ -1,19 +1,25 @@
 /*
- * Producers and consumers lap a small ring: every item exactly once, whole, and in order.
+ * Producers and consumers lap a small ring, with single and batched calls mixed on both sides and
+ * threads that give way at random hook points: every item exactly once, whole, and in order.
  *
- * Every ticket has a place in two logs: what its producer put in, and what its consumer took out.
- * Equal logs mean that nothing was lost, doubled or exchanged.
+ * Every ticket has a place in three logs: what its producer put in, what its consumer took out, and
+ * what its finisher made of it.  Equal logs mean that nothing was lost, doubled or exchanged.  The
+ * logs are plain memory: only the ring orders them, and TSan sees where it does not.
  */
 #include "tests/ring/ring_help.h"
 
 typedef struct stress {
   vyre_ring *ring;
   uint64_t first;
+  uint64_t slots;
   uint32_t items; /* of one producer */
   uint32_t producers;
-  bool waits; /* single calls wait instead of trying again */
+  uint32_t capacity;
+  uint32_t unfinished; /* 0: completion NONE */
+  bool waits;          /* single calls wait instead of trying again */
   uint64_t *put;
-  uint64_t *taken; /* by ticket: producer << 32 | number, plus 1 */
+  uint64_t *taken;  /* by ticket: producer << 32 | number, plus 1 */
+  uint32_t *result; /* by ticket: is_done() makes it readable */
 } stress;
 
 typedef struct worker {
@@ -22,11 +28,22 @@ typedef struct worker {
   bool consumes;
 } worker;
 
-#define MOST_BATCH 9u
+#define MOST_BATCH 24u
+#define MOST_HELD 40u
+#define WATCHED 8u
 
-static uint64_t index_of(const stress *s, uint64_t ticket)
+/* Laps the largest ring hundreds of times, the smallest thousands of times. */
+#define ITEMS_BASE ROUNDS(8000u)
+#define ITEMS_MORE ROUNDS(1000u)
+
+/* Gives way at one of 64 hook points; each thread throws its own dice. */
+static void sometimes_yield(vyre__ring_point point)
 {
-  return (ticket - s->first) & VYRE_RING_POSITION_MASK;
+  static _Thread_local uint64_t dice;
+  if (!dice)
+    dice = (uintptr_t)&dice | 1;
+  if ((next_random(&dice) + (uint32_t)point) % 64 == 0)
+    sched_yield();
 }
 
 static uint64_t log_word(const vyre_work_item *item)
@@ -34,92 +51,169 @@ static uint64_t log_word(const vyre_work_item *item)
   return ((uint64_t)item->input_len << 32 | item->input_offset) + 1;
 }
 
+/* A batch's tickets: seven in a place, then the next place. */
+static void expect_packed(const uint64_t *tickets, uint32_t n)
+{
+  for (uint32_t i = 0; i < n; ++i)
+    EXPECT(tickets[i] ==
+           vyre__ring_ticket(vyre__ring_step(vyre__ring_position_of(tickets[0]), i / 7), i % 7));
+}
+
+/* True once it is done: then its result is there, and it stays done. */
+static bool seen_done(const stress *s, uint64_t ticket)
+{
+  const uint64_t slot = slot_of(s->first, ticket);
+  if (!vyre_ring_is_done(s->ring, ticket))
+    return false;
+  EXPECT(s->result[slot] == mix(slot));
+  EXPECT(vyre_ring_is_done(s->ring, ticket));
+  return true;
+}
+
+/* Who got these places has the word of all finishers before: the results are readable. */
+static void expect_gate(const stress *s, uint64_t ticket)
+{
+  const uint64_t place = slot_of(s->first, ticket) / 8;
+  if (place < s->unfinished)
+    return;
+  for (uint64_t slot = (place - s->unfinished) * 8; slot % 8 < 7; ++slot)
+    EXPECT(s->put[slot] == 0 || s->result[slot] == mix(slot));
+}
+
+static vyre_status put_some(stress *s, const vyre_work_item *items, uint32_t n, uint64_t *tickets,
+                            uint32_t *out_n)
+{
+  *out_n = 1;
+  if (n > 1)
+    return vyre_ring_enqueue_many(s->ring, items, n, tickets, out_n);
+  return s->waits ? vyre_ring_enqueue_wait(s->ring, items, PATIENCE, tickets)
+                  : vyre_ring_enqueue(s->ring, items, tickets);
+}
+
 static void produce(stress *s, uint32_t producer)
 {
-  uint64_t random = producer * 1234567 + 1, last = 0;
+  uint64_t random = producer * 1234567 + 1, last = 0, watched[WATCHED];
   uint32_t number = 0;
+  memset(watched, 0xff, sizeof watched);
   while (number < s->items) {
     vyre_work_item items[MOST_BATCH];
     uint64_t tickets[MOST_BATCH];
+    uint64_t *watch = &watched[next_random(&random) % WATCHED];
     uint32_t n = next_random(&random) % MOST_BATCH + 1, got = 0;
     vyre_status status;
     if (n > s->items - number || next_random(&random) % 2)
       n = 1;
     for (uint32_t i = 0; i < n; ++i)
       items[i] = item_of(producer, number + i);
-    if (n > 1)
-      status = vyre_ring_enqueue_many(s->ring, items, n, tickets, &got);
-    else if (s->waits)
-      status = vyre_ring_enqueue_wait(s->ring, items, PATIENCE, tickets);
-    else
-      status = vyre_ring_enqueue(s->ring, items, tickets);
+    status = put_some(s, items, n, tickets, &got);
+    if (s->unfinished && *watch != UINT64_MAX)
+      (void)seen_done(s, *watch);
     if (status == VYRE_ERROR_QUEUE_FULL) {
       sched_yield();
       continue;
     }
-    EXPECT(status == VYRE_OK);
+    EXPECT(status == VYRE_OK && got >= 1 && got <= n);
     if (status != VYRE_OK)
       return;
-    if (n == 1)
-      got = 1;
-    EXPECT(got >= 1 && got <= n);
-    for (uint32_t i = 0; i < got; ++i) {
-      uint64_t index = index_of(s, tickets[i]);
-      EXPECT(index < (uint64_t)s->items * s->producers);
-      EXPECT(number + i == 0 || index > last);
-      EXPECT(i == 0 || index == last + 1);
-      last = index;
-      s->put[index] = log_word(&items[i]);
+    EXPECT(number == 0 || slot_of(s->first, tickets[0]) > last);
+    expect_packed(tickets, got);
+    last = slot_of(s->first, tickets[got - 1]);
+    *watch = tickets[next_random(&random) % got];
+    if (last >= s->slots) {
+      EXPECT(!"a ticket that can be");
+      return;
     }
+    for (uint32_t i = 0; i < got; ++i)
+      s->put[slot_of(s->first, tickets[i])] = log_word(&items[i]);
+    for (uint32_t i = 0; s->unfinished && i < got; i += 7)
+      expect_gate(s, tickets[i]);
     number += got;
   }
+  for (uint32_t i = 0; s->unfinished && i < WATCHED; ++i)
+    if (watched[i] != UINT64_MAX) {
+      EXPECT(vyre_ring_wait(s->ring, watched[i], PATIENCE) == VYRE_OK);
+      EXPECT(seen_done(s, watched[i]));
+    }
+}
+
+/* Finishes some of the held tickets, in random order. */
+static void finish_some(stress *s, uint64_t *held, uint32_t *count, uint64_t *random)
+{
+  uint64_t marks[MOST_HELD];
+  uint32_t n = next_random(random) % *count + 1;
+  for (uint32_t i = 0; i < n; ++i) {
+    uint32_t which = next_random(random) % 2 ? *count - 1 : next_random(random) % *count;
+    uint64_t slot = slot_of(s->first, held[which]);
+    marks[i] = held[which];
+    held[which] = held[--*count];
+    EXPECT(!vyre_ring_is_done(s->ring, marks[i]));
+    s->result[slot] = mix(slot);
+  }
+  if (next_random(random) % 2) {
+    vyre_ring_mark_done_many(s->ring, marks, n);
+  } else {
+    for (uint32_t i = 0; i < n; ++i)
+      vyre_ring_mark_done(s->ring, marks[i]);
+  }
+  for (uint32_t i = 0; i < n; ++i)
+    EXPECT(vyre_ring_is_done(s->ring, marks[i]));
+}
+
+static vyre_status take_some(stress *s, vyre_work_item *items, uint64_t *tickets, uint32_t n,
+                             bool may_sleep, uint32_t *out_n)
+{
+  *out_n = 1;
+  if (n > 1)
+    return vyre_ring_claim_many(s->ring, items, tickets, n, out_n);
+  return may_sleep ? vyre_ring_claim_wait(s->ring, PATIENCE, items, tickets)
+                   : vyre_ring_claim(s->ring, items, tickets);
 }
 
 static void consume(stress *s, uint32_t consumer)
 {
-  uint64_t random = consumer * 7654321 + 1, last = 0;
+  uint64_t random = consumer * 7654321 + 1, last = 0, held[MOST_HELD];
   int64_t numbers[MOST_THREADS];
+  uint32_t count = 0;
   bool any = false;
   for (uint32_t i = 0; i < MOST_THREADS; ++i)
     numbers[i] = -1;
   for (;;) {
     vyre_work_item items[MOST_BATCH];
     uint64_t tickets[MOST_BATCH];
-    uint32_t n = next_random(&random) % 2 ? 1 : next_random(&random) % MOST_BATCH + 1, got = 1;
-    vyre_status status;
-    if (n > 1)
-      status = vyre_ring_claim_many(s->ring, items, tickets, n, &got);
-    else if (s->waits)
-      status = vyre_ring_claim_wait(s->ring, PATIENCE, items, tickets);
-    else
-      status = vyre_ring_claim(s->ring, items, tickets);
-    if (status == VYRE_ERROR_CLOSED)
-      return;
-    if (status == VYRE_ERROR_EMPTY) {
-      sched_yield();
-      continue;
-    }
-    EXPECT(status == VYRE_OK);
-    if (status != VYRE_OK)
-      return;
-    EXPECT(got >= 1 && got <= n);
-    for (uint32_t i = 0; i < got; ++i) {
-      uint64_t index = index_of(s, tickets[i]);
-      EXPECT(item_is_whole(&items[i]));
-      EXPECT(!any || index > last);
-      EXPECT(i == 0 || index == last + 1);
-      any = true;
-      last = index;
-      if (index >= (uint64_t)s->items * s->producers || items[i].input_len >= s->producers) {
-        EXPECT(!"a ticket and a producer that exist");
-        continue;
+    uint32_t n = next_random(&random) % 2 ? 1 : next_random(&random) % MOST_BATCH + 1, got = 0;
+    vyre_status status = VYRE_ERROR_EMPTY;
+    if (count + n <= MOST_HELD)
+      status = take_some(s, items, tickets, n, s->waits && !count, &got);
+    if (status == VYRE_OK) {
+      EXPECT(got >= 1 && got <= n);
+      for (uint32_t i = 0; i < got; ++i) {
+        const uint64_t slot = slot_of(s->first, tickets[i]);
+        EXPECT(item_is_whole(&items[i]));
+        EXPECT(!any || slot > last);
+        any = true;
+        last = slot;
+        if (slot >= s->slots || items[i].input_len >= s->producers) {
+          EXPECT(!"a ticket and a producer that exist");
+          continue;
+        }
+        /* One producer's items come to one consumer in the order of their making. */
+        EXPECT((int64_t)items[i].input_offset > numbers[items[i].input_len]);
+        numbers[items[i].input_len] = items[i].input_offset;
+        EXPECT(s->taken[slot] == 0);
+        s->taken[slot] = log_word(&items[i]);
+        if (s->unfinished)
+          held[count++] = tickets[i];
       }
-      /* One producer's items come to one consumer in the order of their making. */
-      EXPECT((int64_t)items[i].input_offset > numbers[items[i].input_len]);
-      numbers[items[i].input_len] = items[i].input_offset;
-      EXPECT(s->taken[index] == 0);
-      s->taken[index] = log_word(&items[i]);
     }
+    /* Keeps nothing for long when nothing comes: the gate may wait for it. */
+    if (count && (status != VYRE_OK || next_random(&random) % 4 == 0))
+      finish_some(s, held, &count, &random);
+    else if (status == VYRE_ERROR_CLOSED)
+      return;
+    else if (status == VYRE_ERROR_EMPTY)
+      sched_yield();
+    else
+      EXPECT(status == VYRE_OK);
   }
 }
 
@@ -141,64 +235,76 @@ static void *work_then_close(void *opaque)
   return NULL;
 }
 
-static void run_stress(uint32_t producers, uint32_t consumers, uint32_t capacity, uint64_t first,
-                       bool waits, uint32_t items)
+static void check_logs(const stress *s)
 {
-  stress s = {.first = first, .producers = producers, .waits = waits};
+  const uint64_t end = slot_of(s->first, vyre__ring_ticket(vyre_ring_head(s->ring), 0));
+  uint64_t all = 0;
+  assert_true(end <= s->slots);
+  assert_true(end / 8 / s->capacity >= ROUNDS(200u));
+  for (uint64_t i = 0; i < end; ++i) {
+    assert_true(s->put[i] == s->taken[i]);
+    all += s->put[i] != 0;
+    if (s->unfinished && s->put[i])
+      assert_true(vyre_ring_is_done(
+          s->ring, vyre__ring_ticket(vyre__ring_step(s->first, i / 8), (uint32_t)(i % 8))));
+  }
+  assert_true(all == (uint64_t)s->items * s->producers);
+}
+
+static void run_stress(uint32_t producers, uint32_t consumers, uint32_t capacity,
+                       uint32_t unfinished, bool waits, uint64_t first, uint32_t items)
+{
+  stress s = {.first = first,
+              .producers = producers,
+              .waits = waits,
+              .capacity = capacity,
+              .unfinished = unfinished,
+              .items = items / producers};
   worker workers[MOST_THREADS];
   pthread_t closer;
-  uint64_t all;
-  s.items = items / producers;
-  all = (uint64_t)s.items * producers;
-  s.ring = ring_at(capacity, 0, first);
-  s.put = calloc(all, sizeof *s.put);
-  s.taken = calloc(all, sizeof *s.taken);
-  assert_true(s.put && s.taken);
+  s.slots = (uint64_t)items * 8;
+  s.ring = ring_at(capacity, unfinished, first);
+  s.put = calloc(s.slots, sizeof *s.put);
+  s.taken = calloc(s.slots, sizeof *s.taken);
+  s.result = calloc(s.slots, sizeof *s.result);
+  assert_true(s.put && s.taken && s.result);
   for (uint32_t i = 0; i < producers + consumers; ++i) {
     workers[i].shared = &s;
     workers[i].consumes = i >= producers;
     workers[i].number = workers[i].consumes ? i - producers : i;
   }
+  vyre__ring_hook = sometimes_yield;
   assert_int_equal(pthread_create(&closer, NULL, work_then_close, workers), 0);
   run_threads(consumers, work, workers + producers, sizeof *workers);
   assert_int_equal(pthread_join(closer, NULL), 0);
+  vyre__ring_hook = NULL;
   assert_int_equal(*expect_failures(), 0);
   assert_int_equal(vyre_ring_in_flight(s.ring), 0);
-  assert_int_equal(index_of(&s, vyre_ring_head(s.ring)), all);
-  for (uint64_t i = 0; i < all; ++i) {
-    assert_true(s.put[i] != 0);
-    assert_true(s.put[i] == s.taken[i]);
-  }
+  check_logs(&s);
   ring_gone(s.ring);
   free(s.put);
   free(s.taken);
+  free(s.result);
 }
 
 static void run_all(uint32_t producers, uint32_t consumers)
 {
   static const uint32_t capacities[] = {1, 2, 8, 64};
+  size_t round = producers;
   for (size_t c = 0; c < sizeof capacities / sizeof *capacities; ++c)
-    for (int waits = 0; waits < 2; ++waits)
-      run_stress(producers, consumers, capacities[c],
-                 first_positions[(c * 2 + (size_t)waits) % FIRST_POSITIONS], waits, ROUNDS(25000));
+    for (uint32_t waits = 0; waits < 2; ++waits)
+      for (uint32_t completion = 0; completion < 3; ++completion) {
+        const uint32_t capacity = capacities[c];
+        /* None, as few as can be, and the default. */
+        run_stress(producers, consumers, capacity, completion * completion * capacity, waits,
+                   first_positions[round++ % FIRST_POSITIONS], ITEMS_BASE + capacity * ITEMS_MORE);
+      }
 }
 
 static void test_1p1c(void **state)
 {
   (void)state;
   run_all(1, 1);
-}
-
-static void test_1p4c(void **state)
-{
-  (void)state;
-  run_all(1, 4);
-}
-
-static void test_4p1c(void **state)
-{
-  (void)state;
-  run_all(4, 1);
 }
 
 static void test_2p2c(void **state)
@@ -211,6 +317,19 @@ static void test_4p4c(void **state)
 {
   (void)state;
   run_all(4, 4);
+}
+
+static void test_8p8c(void **state)
+{
+  (void)state;
+  run_all(8, 8);
+}
+
+static void test_uneven(void **state)
+{
+  (void)state;
+  run_stress(1, 4, 2, 0, false, NEAR_TOP, ITEMS_BASE);
+  run_stress(4, 1, 2, 8, true, NEAR_TOP, ITEMS_BASE);
 }
 
 /* A watcher's numbers are possible at every moment, and never wrap. */
@@ -238,11 +357,15 @@ static void *watch(void *opaque)
 static void *turn(void *opaque)
 {
   vyre_ring *ring = opaque;
-  vyre_work_item item = item_of(0, 0);
+  vyre_work_item items[10];
+  for (uint32_t i = 0; i < 10; ++i)
+    items[i] = item_of(0, 0);
   for (uint32_t i = 0; i < ROUNDS(200000); ++i) {
-    vyre_status status = vyre_ring_enqueue(ring, &item, NULL);
+    vyre_status status = i % 3 ? vyre_ring_enqueue(ring, items, NULL)
+                               : vyre_ring_enqueue_many(ring, items, 1 + i % 10, NULL, NULL);
     EXPECT(status == VYRE_OK || status == VYRE_ERROR_QUEUE_FULL);
-    status = vyre_ring_claim(ring, &item, NULL);
+    status = i % 2 ? vyre_ring_claim(ring, items, NULL)
+                   : vyre_ring_claim_many(ring, items, NULL, 1 + i % 9, NULL);
     EXPECT(status == VYRE_OK || status == VYRE_ERROR_EMPTY);
   }
   return NULL;
@@ -252,7 +375,7 @@ static void test_watched(void **state)
 {
   (void)state;
   for (uint32_t capacity = 1; capacity <= 8; capacity *= 8) {
-    watched w = {ring_at(capacity, 0, (1ull << 62) - 1000), 0};
+    watched w = {ring_at(capacity, 0, (1ull << 56) - 1000), 0};
     pthread_t watcher;
     assert_int_equal(pthread_create(&watcher, NULL, watch, &w), 0);
     run_threads(3, turn, w.ring, 0);
@@ -266,8 +389,8 @@ static void test_watched(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_1p1c), cmocka_unit_test(test_1p4c), cmocka_unit_test(test_4p1c),
-      cmocka_unit_test(test_2p2c), cmocka_unit_test(test_4p4c), cmocka_unit_test(test_watched),
+      cmocka_unit_test(test_1p1c), cmocka_unit_test(test_2p2c),   cmocka_unit_test(test_4p4c),
+      cmocka_unit_test(test_8p8c), cmocka_unit_test(test_uneven), cmocka_unit_test(test_watched),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

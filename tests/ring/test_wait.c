@@ -38,7 +38,7 @@ static void test_timeouts(void **state)
   assert_int_equal(vyre_ring_claim_wait(ring, VYRE_NO_TIMEOUT, &out, &ticket), VYRE_OK);
   /* A ticket that will never be issued is not waited for. */
   vyre_ring_close(ring);
-  assert_int_equal(vyre_ring_wait(ring, 2, VYRE_NO_TIMEOUT), VYRE_ERROR_CLOSED);
+  assert_int_equal(vyre_ring_wait(ring, ticket_at(0, 2), VYRE_NO_TIMEOUT), VYRE_ERROR_CLOSED);
   assert_int_equal(vyre_ring_wait(ring, UINT64_MAX, VYRE_NO_TIMEOUT), VYRE_ERROR_CLOSED);
   assert_int_equal(vyre_ring_wait(ring, ticket, MILLISECOND), VYRE_ERROR_TIMEOUT);
   vyre_ring_mark_done(ring, ticket);
@@ -206,7 +206,7 @@ static void act_claim(vyre_ring *ring)
 
 static void act_done(vyre_ring *ring)
 {
-  vyre_ring_mark_done(ring, ring->header->first_position);
+  vyre_ring_mark_done(ring, ticket_at(ring->header->first_position, 0));
 }
 
 static void act_close(vyre_ring *ring)
@@ -219,10 +219,10 @@ static void wakes(call_kind kind, uint32_t enqueued, uint32_t claimed, uint32_t 
                   wake_action action, vyre_status status)
 {
   for (uint32_t round = 0; round < ROUNDS(600); ++round) {
-    vyre_ring *ring = ring_at(1, unfinished, (1ull << 62) - 1);
+    vyre_ring *ring = ring_at(1, unfinished, NEAR_TOP + 2);
     vyre_ring_wake *words[] = {&ring->header->not_empty, &ring->header->not_full,
                                &ring->header->completed};
-    sleeper s = {ring, (1ull << 62) - 1, kind, VYRE_OK};
+    sleeper s = {ring, ticket_at(NEAR_TOP + 2, 0), kind, VYRE_OK};
     pthread_t thread;
     for (uint32_t i = 0; i < enqueued; ++i)
       act_enqueue(ring);
@@ -280,7 +280,8 @@ static void test_batch_wakes_all(void **state)
       assert_int_equal(sleepers[i].status, VYRE_OK);
       seen |= 1u << sleepers[i].ticket;
     }
-    assert_int_equal(seen, 0x3f);
+    /* Four items of one cell, two of the next. */
+    assert_int_equal(seen, 0x30f);
     ring_gone(ring);
   }
 }
