@@ -608,6 +608,10 @@ VYRE_API uint64_t vyre_fingerprint(const char *const *names, const vyre_bytes *b
  * an item.  EMPTY means that the next ticket is not published yet; FULL that the next place, or its
  * completion place, is not released yet.
  *
+ * The ring has `capacity` places.  A single enqueue takes one; a batch packs up to seven items in
+ * each, so that more items may fit.  A ticket names one item and is only good for the ring's calls:
+ * tickets grow in the order of the ring, but not always by one.
+ *
  * All ring calls are [any] except create, init, attach and destroy.
  */
 
@@ -628,10 +632,11 @@ typedef uint32_t vyre_completion_mode;
 
 typedef struct vyre_ring_options {
   uint32_t struct_size;
-  uint32_t capacity; /* items; a power of two from 1 to 2^31 */
+  uint32_t capacity; /* single enqueues that fit; a power of two from 1 to 2^31 */
   vyre_waiting waiting;
   vyre_completion_mode completion;
-  uint32_t max_unfinished; /* BY_TICKET: a power of two >= capacity; 0: four times capacity */
+  uint32_t max_unfinished; /* BY_TICKET: single items that fit unfinished, a power of two >=
+                              capacity; 0: four times capacity */
   uint32_t flags;          /* 0 */
 } vyre_ring_options;
 #define VYRE_RING_OPTIONS_INIT                                                                     \
@@ -663,8 +668,8 @@ VYRE_API vyre_status vyre_ring_attach(void *memory, uint64_t size, vyre_ring **o
 VYRE_API vyre_status vyre_ring_enqueue(vyre_ring *ring, const vyre_work_item *item,
                                        uint64_t *out_ticket);
 /*
- * As many of `n` as fit, in order and with consecutive tickets in one call: OK if at least one (or
- * n is 0), and `*out_n` says how many.  `out_tickets` (n of them) and `out_n` may be NULL.
+ * As many of `n` as fit, in order, with nobody else's items in between: OK if at least one (or n is
+ * 0), and `*out_n` says how many.  `out_tickets` (n of them) and `out_n` may be NULL.
  */
 VYRE_API vyre_status vyre_ring_enqueue_many(vyre_ring *ring, const vyre_work_item *items,
                                             uint32_t n, uint64_t *out_tickets, uint32_t *out_n);
@@ -683,7 +688,13 @@ VYRE_API vyre_status vyre_ring_claim_wait(vyre_ring *ring, uint64_t timeout_ns,
 
 /* The item is done.  A ticket that was never issued, or is done already, has no effect. */
 VYRE_API void vyre_ring_mark_done(vyre_ring *ring, uint64_t ticket);
-/* Never true early, never true then false.  False with VYRE_COMPLETION_NONE. */
+/* The same for `n` tickets, cheaper than one by one; best in the order in which they were claimed.
+ */
+VYRE_API void vyre_ring_mark_done_many(vyre_ring *ring, const uint64_t *tickets, uint32_t n);
+/*
+ * Never true early, never true then false.  False with VYRE_COMPLETION_NONE, and for a ticket whose
+ * place was never handed out.
+ */
 VYRE_API bool vyre_ring_is_done(const vyre_ring *ring, uint64_t ticket);
 /*
  * OK once done; TIMEOUT; CLOSED if the ring was closed before the ticket was issued; UNSUPPORTED
@@ -691,9 +702,13 @@ VYRE_API bool vyre_ring_is_done(const vyre_ring *ring, uint64_t ticket);
  */
 VYRE_API vyre_status vyre_ring_wait(vyre_ring *ring, uint64_t ticket, uint64_t timeout_ns);
 
-/* Accepted and not yet claimed; an estimate, at most the capacity. */
+/* Places accepted and not yet wholly claimed; an estimate, at most the capacity, never wrapped. */
 VYRE_API uint64_t vyre_ring_in_flight(const vyre_ring *ring);
-/* Positions: next to hand out, next to claim.  A tail is never above a head that is read later. */
+/*
+ * Positions in places: next to hand out, next to claim.  With single calls only, each enqueue and
+ * claim moves them by one; a batch by the places it takes, once these are wholly enqueued or
+ * claimed.  A tail is never above a head that is read later.
+ */
 VYRE_API uint64_t vyre_ring_head(const vyre_ring *ring);
 VYRE_API uint64_t vyre_ring_tail(const vyre_ring *ring);
 VYRE_API uint32_t vyre_ring_capacity(const vyre_ring *ring);
@@ -793,7 +808,7 @@ typedef struct vyre_engine_stats {
   uint64_t completed; /* seen by reap or wait */
   uint64_t launches;
   uint64_t idle_exits;
-  uint64_t parks;
+  uint64_t parks; /* times that the launch left for a call on its device */
   uint64_t overflows;
   uint32_t workers;
   uint32_t reserved;
@@ -819,6 +834,24 @@ VYRE_API const char *vyre_engine_choice(const vyre_engine *engine);
 VYRE_API void *vyre_engine_input(const vyre_engine *engine, uint64_t *out_size);
 
 /*
+ * [any] Lends a block of the engine's own input region: `size` bytes at `*out_offset`, a multiple
+ * of 16.  Blocks come first in, first out, with wrap-around; room comes back when the oldest blocks
+ * are given back.  Waits for room: OK; TIMEOUT, with timeout 0 QUEUE_FULL (reap, release, or a
+ * larger input_size); CLOSED or DEVICE_LOST as vyre_engine_submit().  INVALID_ARGUMENT: `size` is
+ * 0, or more than the region has (give a larger input_size), or the engine has no region of its own
+ * (give input_size, not input).  `out_bytes` (may be NULL) is where the block lies.
+ * Who uses these calls puts nothing into the region by other ways.
+ */
+VYRE_API vyre_status vyre_engine_input_reserve(vyre_engine *engine, uint32_t size,
+                                               uint64_t timeout_ns, uint32_t *out_offset,
+                                               void **out_bytes);
+/*
+ * [any] Gives a block back, in any order; its items' completions were reaped.  INVALID_ARGUMENT if
+ * no block that was reserved by hand begins at the offset.
+ */
+VYRE_API vyre_status vyre_engine_input_release(vyre_engine *engine, uint32_t offset);
+
+/*
  * [any] OK, QUEUE_FULL (ring or completions full: reap first), CLOSED, DEVICE_LOST, FORKED.  The
  * bytes that an item points to must not change until its completion was reaped.
  */
@@ -826,6 +859,17 @@ VYRE_API vyre_status vyre_engine_submit(vyre_engine *engine, const vyre_work_ite
                                         uint64_t *out_ticket);
 VYRE_API vyre_status vyre_engine_submit_many(vyre_engine *engine, const vyre_work_item *items,
                                              uint32_t n, uint64_t *out_tickets, uint32_t *out_n);
+
+/*
+ * [any] Copies `size` bytes into a block of the input region and submits them as one item; the
+ * block is given back when the item's completion is reaped or waited for.  Waits for room in the
+ * region and in the ring, so another thread has to reap, or the timeout ends it.  Errors: those of
+ * vyre_engine_input_reserve(); INVALID_ARGUMENT also for `bytes` NULL.  An item without bytes goes
+ * in by vyre_engine_submit().
+ */
+VYRE_API vyre_status vyre_engine_submit_bytes(vyre_engine *engine, const void *bytes, uint32_t size,
+                                              uint32_t rule_set_id, uint32_t correlation,
+                                              uint64_t timeout_ns, uint64_t *out_ticket);
 
 /*
  * [any] Up to `max` completions, in any order, each exactly once: OK if at least one, TIMEOUT (with

@@ -1,23 +1,34 @@
 /*
- * vyre_ring_layout.h - the work ring's memory, as host and device both see it.  Layout version 1.
+ * vyre_ring_layout.h - the work ring's memory, as host and device both see it.  Layout version 2.
  *
  * Compiled by C11 on the host and, behind a prelude of vyre_kernel.h, by device code.
  * Little-endian, fixed width, no pointers: every reference is a byte offset from the start of the
  * region.  Lines that different sides write are 128 bytes apart (a GPU's line, and two of a CPU's).
+ * docs/ring.md explains the protocol.
  *
- * Positions and tickets
- *   A position counts items from the ring's first one; it is the item's ticket.  62 bits, modulo
- *   2^62.  An item of position p lies in cell p mod capacity.  A *stamp* says which tenant of a
- *   place an event belongs to; it is compared for equality, so positions may pass their top.
- *     published[p]   is p + 1 once the item of position p can be read;
- *     released[p]    is p + 1 once the item was copied out and the cell is free for p + capacity;
- *     completion[p]  is p + 1 once the item is done.
+ * Places, positions, tickets
+ *   The ring has `capacity` places, each a cell of up to 7 items.  A single enqueue takes a place
+ *   for its one item; a batch packs 7 items in each place but the last.  A *position* counts places
+ *   from the ring's first one; 56 bits, modulo 2^56.  Position p lies in place p mod capacity.  A
+ *   *ticket* names one item: position << 3 | index of the item in its cell.
+ *
+ * Stamps
+ *   A stamp says which tenant of a place an event belongs to: position + 1.  It is compared for
+ *   equality, so positions may pass their top.  Three words belong to each position p:
+ *     published   p's stamp, how many items the cell holds, and their phase: the items are there;
+ *     released    p's stamp: every item was copied out, the place is free for p + capacity.  While
+ *                 several consumers take items of the cell one by one, the word still carries the
+ *                 stamp of the tenant before p, and counts the items that were copied out;
+ *     completion  p's stamp and a bit for each item that is not done.  All bits 0: every item is
+ *                 done, and the completion place is free for p + completions.  A batch writes this
+ *                 word before it publishes; for a single item the tenant before p, all done, means
+ *                 that p is not done.
  *   At the start every stamp is that of the tenant one lap earlier.
  *
  * Writing sides
  *   Each word has one writing side, named behind it: HOST, or CONS (the consuming side: host
- * threads or the device).  Across a link only plain aligned loads and stores with acquire and
- * release at system scope are used, never a read-modify-write.
+ *   threads or the device).  Across a link only plain aligned loads and stores with acquire and
+ *   release at system scope are used, never a read-modify-write.
  */
 #ifndef VYRE_RING_LAYOUT_H
 #define VYRE_RING_LAYOUT_H
@@ -33,13 +44,27 @@ typedef uint64_t vyre_ring_u64;
 #endif
 
 #define VYRE_RING_MAGIC 0x52525956u /* "VYRR" */
-#define VYRE_RING_LAYOUT_VERSION 1u
+#define VYRE_RING_LAYOUT_VERSION 2u
 #define VYRE_RING_LINE 128u
+
+#define VYRE_RING_POSITION_MASK ((1ull << 56) - 1)
+
+/* Tickets: 59 bits.  The tail is a ticket too: the next item to claim. */
+#define VYRE_RING_INDEX_BITS 3u
+#define VYRE_RING_INDEX_MASK 7u
+#define VYRE_RING_CELL_ITEMS 7u
+#define VYRE_RING_TICKET_MASK ((1ull << 59) - 1)
 
 /* The head word: a position and two marks. */
 #define VYRE_RING_CLOSED (1ull << 63) /* no position is handed out any more */
 #define VYRE_RING_PHASE (1ull << 62)  /* the phase of the positions handed out now */
-#define VYRE_RING_POSITION_MASK ((1ull << 62) - 1)
+
+/* The words `published`, `released` and `completion`: a stamp above 8 bits of their own. */
+#define VYRE_RING_STAMP_SHIFT 8u
+#define VYRE_RING_COUNT_MASK 7u        /* published: items in the cell; 0: none, pass it over */
+#define VYRE_RING_CELL_PHASE (1u << 3) /* published: the items were enqueued in phase 1 */
+#define VYRE_RING_TAKEN_MASK 7u        /* released: items copied out of a cell taken in parts */
+#define VYRE_RING_PENDING_MASK 0x7fu   /* completion: bit i: item i is not done */
 
 #define VYRE_RING_MAX_CAPACITY (1ull << 31)
 
@@ -48,26 +73,25 @@ typedef uint64_t vyre_ring_u64;
 #define VYRE_RING_FLAG_WAITING_OFF (1u << 1)
 #define VYRE_RING_FLAG_DEVICE (1u << 2) /* the consumer is a device; results[] is there */
 
-/* vyre_ring_cell.flags */
-#define VYRE_RING_CELL_PHASE (1u << 0) /* the item was enqueued in phase 1 */
-
-/* One item and its publication stamp.  32 bytes; HOST writes all of it. */
+/* One place: a GPU reads it with one load of a warp.  128 bytes; HOST writes all of it. */
 typedef struct vyre_ring_cell {
   vyre_ring_u64 published; /* stored last, with release */
-  vyre_ring_u32 flags;
-  vyre_ring_u32 reserved;
-  vyre_ring_u32 item[4]; /* input_offset, input_len, rule_set_id, correlation */
+  vyre_ring_u64 reserved;
+  vyre_ring_u32 item[VYRE_RING_CELL_ITEMS][4]; /* input_offset, input_len, rule_set_id,
+                                                  correlation */
 } vyre_ring_cell;
 
 /*
- * The result of one item of a device consumer: two words of 8 bytes, each with its own stamp (the
- * low 32 bits of ticket + 1), so that each is whole by itself.  CONS writes both, with relaxed
- * stores behind a release fence; the host loads both with acquire and believes them only when both
- * stamps are the item's.  Place: ticket mod completions.
+ * The result of one item of a device consumer: two words of 8 bytes, each with its position's
+ * stamp, so that each is whole by itself.  CONS writes both: the value relaxed, then the status
+ * with release; the host loads both with acquire and believes them only when both stamps are the
+ * item's.  The status has the whole stamp: not every tenant of a place has an item of each index,
+ * so an entry may be older than the 2^32 positions which the value can tell apart.
+ * Entry: (position mod completions) * 8 + index.
  */
 typedef struct vyre_ring_result {
-  vyre_ring_u64 value;  /* stamp << 32 | result */
-  vyre_ring_u64 status; /* stamp << 32 | status code */
+  vyre_ring_u64 value;  /* stamp << 32 | result: the stamp's low 32 bits */
+  vyre_ring_u64 status; /* stamp << 8 | status code */
 } vyre_ring_result;
 
 /* A futex word and the number of threads that sleep on it. */
@@ -83,26 +107,28 @@ typedef struct vyre_ring_header {
   vyre_ring_u32 version;
   vyre_ring_u32 header_bytes;
   vyre_ring_u32 capacity_log2;
-  vyre_ring_u32 completions_log2; /* places in completion[] and results[] */
+  vyre_ring_u32 completions_log2; /* places in completion[]; results[] has 8 entries for each */
   vyre_ring_u32 flags;
   vyre_ring_u64 generation;
   vyre_ring_u64 region_bytes;
   vyre_ring_u64 cells_offset;
   vyre_ring_u64 released_offset;
-  vyre_ring_u64 completion_offset; /* u64 stamps, 0 without VYRE_RING_FLAG_COMPLETION */
+  vyre_ring_u64 completion_offset; /* u64 words, 0 without VYRE_RING_FLAG_COMPLETION */
   vyre_ring_u64 results_offset;    /* vyre_ring_result, 0 without VYRE_RING_FLAG_DEVICE */
   vyre_ring_u64 first_position;
   vyre_ring_u32 pad0[12];
   /* 0x080 HOST: next position to hand out, and the marks; producers compare and swap it */
   vyre_ring_u64 head;
-  vyre_ring_u32 pad1[30];
-  /* 0x100 CONS: next position to claim; a device keeps its own and mirrors it here for statistics
-   */
+  /* HOST: positions from head up to this one are known to be free; it may lag behind the truth */
+  vyre_ring_u64 vacant;
+  vyre_ring_u32 pad1[28];
+  /* 0x100 CONS: next ticket to claim; a device keeps its own and mirrors it here for statistics */
   vyre_ring_u64 tail;
   vyre_ring_u32 pad2[30];
-  /* 0x180 HOST: 1 asks a device consumer to leave */
-  vyre_ring_u32 stop;
-  vyre_ring_u32 pad3[31];
+  /* 0x180 HOST */
+  vyre_ring_u32 stop;   /* 1 asks a device consumer to leave */
+  vyre_ring_u32 closed; /* 1 some time after head was marked CLOSED: then, and only then, look */
+  vyre_ring_u32 pad3[30];
   /* 0x200 HOST: sleepers for "an item was published" */
   vyre_ring_wake not_empty;
   /* 0x280 HOST: sleepers for "a cell or a completion place was freed" */
@@ -127,7 +153,7 @@ typedef struct vyre_ring_header {
 #else
 #define VYRE__LAYOUT_ASSERT _Static_assert
 #endif
-VYRE__LAYOUT_ASSERT(sizeof(vyre_ring_cell) == 32, "cell");
+VYRE__LAYOUT_ASSERT(sizeof(vyre_ring_cell) == VYRE_RING_LINE, "cell");
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_cell, item) == 16, "cell.item");
 VYRE__LAYOUT_ASSERT(sizeof(vyre_ring_result) == 16, "result");
 VYRE__LAYOUT_ASSERT(sizeof(vyre_ring_wake) == 128, "wake");
@@ -135,8 +161,10 @@ VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, generation) == 0x018, "generation
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, cells_offset) == 0x028, "cells_offset");
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, first_position) == 0x048, "first_position");
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, head) == 0x080, "head");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, vacant) == 0x088, "vacant");
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, tail) == 0x100, "tail");
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, stop) == 0x180, "stop");
+VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, closed) == 0x184, "closed");
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, not_empty) == 0x200, "not_empty");
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, not_full) == 0x280, "not_full");
 VYRE__LAYOUT_ASSERT(offsetof(vyre_ring_header, completed) == 0x300, "completed");

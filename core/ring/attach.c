@@ -67,14 +67,15 @@ typedef struct array {
 
 static vyre_status check_arrays(const vyre_ring_header *copy, vyre_error *err)
 {
-  /* The counts are checked: at most 2^33 x 16 bytes, far from an overflow. */
+  /* The counts are checked: at most 2^31 x 128 bytes, far from an overflow. */
   const uint64_t capacity = 1ull << copy->capacity_log2;
   const uint64_t completions = 1ull << copy->completions_log2;
   array arrays[4] = {
       {"cells_offset", copy->cells_offset, capacity * sizeof(vyre_ring_cell)},
       {"released_offset", copy->released_offset, capacity * sizeof(uint64_t)},
       {"completion_offset", copy->completion_offset, completions * sizeof(uint64_t)},
-      {"results_offset", copy->results_offset, completions * sizeof(vyre_ring_result)},
+      {"results_offset", copy->results_offset,
+       completions * VYRE__RING_RESULTS_A_PLACE * sizeof(vyre_ring_result)},
   };
   uint32_t count = 2;
   if (copy->flags & VYRE_RING_FLAG_COMPLETION)
@@ -98,6 +99,11 @@ static vyre_status check_arrays(const vyre_ring_header *copy, vyre_error *err)
   return VYRE_OK;
 }
 
+static bool is_ticket(uint64_t word)
+{
+  return word <= VYRE_RING_TICKET_MASK && vyre__ring_index_of(word) < VYRE_RING_CELL_ITEMS;
+}
+
 /* Words that move while others use the ring: they must be possible, they need not stand still. */
 static vyre_status check_state(const vyre_ring_header *live, const vyre_ring_header *copy,
                                vyre_error *err)
@@ -109,27 +115,41 @@ static vyre_status check_state(const vyre_ring_header *live, const vyre_ring_hea
    */
   const uint64_t tail = __atomic_load_n(&live->tail, __ATOMIC_ACQUIRE);
   /*
+   * Acquire; partner: the release in enqueue.c's find_room().  Its places were found free for
+   * positions within a lap of a head that was there before, so of the one that is read next.
+   */
+  const uint64_t vacant = __atomic_load_n(&live->vacant, __ATOMIC_ACQUIRE);
+  /*
    * Acquire; partner: the release of reserve's CAS on head.  A producer has seen the tail beyond
    * the previous tenant of what it takes, so the tail that is read next is at most one lap behind.
    */
   const uint64_t head = __atomic_load_n(&live->head, __ATOMIC_ACQUIRE);
-  /* Relaxed: only its value counts.  The same for stop and state. */
+  const uint64_t position = head & VYRE_RING_POSITION_MASK;
+  /* Relaxed: only its value counts.  The same for stop, closed and state. */
   const uint64_t later = __atomic_load_n(&live->tail, __ATOMIC_RELAXED);
   const uint32_t stop = __atomic_load_n(&live->stop, __ATOMIC_RELAXED);
+  const uint32_t closed = __atomic_load_n(&live->closed, __ATOMIC_RELAXED);
   const uint32_t state = __atomic_load_n(&live->state, __ATOMIC_RELAXED);
   if (copy->first_position > VYRE_RING_POSITION_MASK)
     return REFUSE(err, "first_position is 0x%llx, not a position",
                   (unsigned long long)copy->first_position);
-  if (tail > VYRE_RING_POSITION_MASK || later > VYRE_RING_POSITION_MASK)
-    return REFUSE(err, "tail is 0x%llx, not a position", (unsigned long long)tail);
-  if (vyre__ring_distance(head, tail) < 0)
+  if (head & ~(VYRE_RING_CLOSED | VYRE_RING_PHASE | VYRE_RING_POSITION_MASK))
+    return REFUSE(err, "head is 0x%llx, not a position", (unsigned long long)head);
+  if (!is_ticket(tail) || !is_ticket(later))
+    return REFUSE(err, "tail is 0x%llx, not a ticket", (unsigned long long)tail);
+  if (vyre__ring_distance(position, vyre__ring_position_of(tail)) < 0)
     return REFUSE(err, "head 0x%llx is behind tail 0x%llx", (unsigned long long)head,
                   (unsigned long long)tail);
   /* A device only mirrors its tail here, and may be late. */
   if (!(copy->flags & VYRE_RING_FLAG_DEVICE) &&
-      vyre__ring_distance(head, later) > (int64_t)capacity)
+      vyre__ring_distance(position, vyre__ring_position_of(later)) > (int64_t)capacity)
     return REFUSE(err, "head 0x%llx is more than the capacity before tail 0x%llx",
                   (unsigned long long)head, (unsigned long long)later);
+  if (vacant > VYRE_RING_POSITION_MASK || vyre__ring_distance(vacant, position) > (int64_t)capacity)
+    return REFUSE(err, "vacant is 0x%llx, more than the capacity before head 0x%llx",
+                  (unsigned long long)vacant, (unsigned long long)head);
+  if (closed > 1)
+    return REFUSE(err, "closed is %u", closed);
   if (stop > 1)
     return REFUSE(err, "stop is %u", stop);
   if (state > VYRE_RING_STATE_LEAVING)

@@ -1,41 +1,139 @@
 /*
  * claim.c - the consumers' side: take published items, copy them out, release their places.
  *
- * The mirror image of enqueue.c: an item that is published for position p stays so until somebody
- * takes p, that is until tail moves; so a CAS on tail that finds it unmoved takes them all.
+ * The mirror image of enqueue.c: items that are published for position p stay so until somebody
+ * takes the last of them, that is until tail moves; so a CAS on tail that finds it unmoved takes
+ * them all.
+ *
+ * The tail is a ticket: a cell of several items can be claimed in parts.  Each part counts itself
+ * out of the cell after its copy, and whoever completes the count releases the place.
  */
-#include "core/ring/ring.h"
+#include "core/ring/copy.h"
 #include "core/ring/touch.h"
+#include "core/ring/wake.h"
 
 #include <string.h>
 
-static bool is_published(const vyre_ring *ring, uint64_t position)
+static uint64_t published_at(const vyre_ring *ring, uint64_t position)
 {
-  const vyre_ring_cell *cell = &ring->cells[position & ring->capacity_mask];
-  /* Acquire; partner: the release store in vyre__ring_publish().  The item is whole. */
-  return __atomic_load_n(&cell->published, __ATOMIC_ACQUIRE) == vyre__ring_stamp(position);
+  /* Acquire; partner: the release store in enqueue.c's publish().  The items are whole. */
+  return __atomic_load_n(&ring->cells[position & ring->capacity_mask].published, __ATOMIC_ACQUIRE);
 }
 
-/* Producers publish out of order, so every place is looked at; ends within a lap. */
-static uint32_t count_published(const vyre_ring *ring, uint64_t position, uint32_t most)
+/* The first ticket of the next cell. */
+static uint64_t next_cell(uint64_t ticket)
+{
+  return vyre__ring_ticket(vyre__ring_step(vyre__ring_position_of(ticket), 1), 0);
+}
+
+/*
+ * Counts items that can be claimed from `tail` on, at most `most`, and tells the tail behind them.
+ * Producers publish out of order, so every cell is looked at; ends within a lap.
+ */
+static uint32_t count_ready(const vyre_ring *ring, uint64_t tail, uint32_t most, uint64_t *out_next)
 {
   uint32_t n = 0;
-  while (n < most && is_published(ring, vyre__ring_step(position, n)))
-    ++n;
+  while (n < most) {
+    const uint64_t position = vyre__ring_position_of(tail);
+    const uint32_t index = vyre__ring_index_of(tail);
+    const uint32_t count = vyre__ring_count_if(published_at(ring, position), position);
+    if (index >= count)
+      break;
+    if (count - index > most - n) {
+      tail += most - n;
+      n = most;
+    } else {
+      n += count - index;
+      tail = next_cell(tail);
+    }
+  }
+  *out_next = tail;
   return n;
 }
 
-/* `out_items`, if given, is made ready for as many items as are taken. */
+/* How many items a cell holds of which the caller has claimed some. */
+static uint32_t count_of(const vyre_ring_cell *cell)
+{
+  /* Relaxed: take() has acquired it, and it stays until every item is released. */
+  return (uint32_t)(__atomic_load_n(&cell->published, __ATOMIC_RELAXED) & VYRE_RING_COUNT_MASK);
+}
+
+/* The caller has copied its `n` of the cell's `count` items out. */
+static void release_part(vyre_ring *ring, uint64_t position, uint32_t n, uint32_t count)
+{
+  uint64_t *released = &ring->released[position & ring->capacity_mask];
+  if (n != count) {
+    /*
+     * Release: my copies come before.  Acquire: who completes the count has the copies of all
+     * others before its store below.  Partners: the other parts of the cell.
+     */
+    const uint64_t before = __atomic_fetch_add(released, n, __ATOMIC_ACQ_REL);
+    if ((before & VYRE_RING_TAKEN_MASK) + n != count)
+      return;
+  }
+  /* Release; partner: the acquire load in enqueue.c's is_free().  The items were copied out. */
+  __atomic_store_n(released, vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
+}
+
+/*
+ * Passes a cell over in which there is nothing to claim: a tombstone, or what somebody wrote who
+ * does not keep the protocol.  True if the caller has to look again.
+ */
+static bool pass_over(vyre_ring *ring, uint64_t *tail)
+{
+  const uint64_t position = vyre__ring_position_of(*tail);
+  const uint64_t published = published_at(ring, position);
+  const uint64_t next = next_cell(*tail);
+  if (vyre__ring_stamp_of(published) != vyre__ring_stamp(position) ||
+      vyre__ring_index_of(*tail) < (published & VYRE_RING_COUNT_MASK))
+    return false;
+  /* As in take(). */
+  if (__atomic_compare_exchange_n(&ring->header->tail, tail, next, false, __ATOMIC_RELEASE,
+                                  __ATOMIC_RELAXED)) {
+    *tail = next;
+    /* Release; partner: the acquire load in enqueue.c's is_free(). */
+    __atomic_store_n(&ring->released[position & ring->capacity_mask],
+                     vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
+  }
+  return true;
+}
+
+/* Nothing is published at `tail`: EMPTY, or CLOSED if nothing ever will be. */
+static vyre_status nothing_there(const vyre_ring *ring, uint64_t tail)
+{
+  uint64_t head;
+  /*
+   * Acquire; partner: the release store in vyre_ring_close(): the head carries its mark.  It spares
+   * a consumer of an empty ring the producers' line.
+   */
+  if (!__atomic_load_n(&ring->header->closed, __ATOMIC_ACQUIRE))
+    return VYRE_ERROR_EMPTY;
+  /*
+   * Acquire; partner: the release of the mark in vyre_ring_close().  A closed head stands still:
+   * when the tail is there, no item is left and none will come.
+   */
+  head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
+  return (head & VYRE_RING_CLOSED) && vyre__ring_ticket(head & VYRE_RING_POSITION_MASK, 0) == tail
+             ? VYRE_ERROR_CLOSED
+             : VYRE_ERROR_EMPTY;
+}
+
+/* `out_items` and `out_tickets`, if given, are made ready for as many items as are taken. */
 static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_items,
-                        uint64_t *out_position, uint32_t *out_n)
+                        uint64_t *out_tickets, uint64_t *out_first, uint32_t *out_n)
 {
   /* Relaxed: the stamps order everything; the CAS below finds out whether it is still true. */
   uint64_t tail = __atomic_load_n(&ring->header->tail, __ATOMIC_RELAXED);
   for (;;) {
-    const uint32_t ready = count_published(ring, tail, most);
+    uint64_t next;
+    uint32_t ready;
+    VYRE__RING_AT(VYRE__RING_TAIL_READ);
+    ready = count_ready(ring, tail, most, &next);
+    VYRE__RING_AT(VYRE__RING_ITEMS_JUDGED);
     if (!ready) {
       const uint64_t seen = tail;
-      uint64_t head;
+      if (pass_over(ring, &tail))
+        continue;
       /*
        * Relaxed: if the stamp was already the next tenant's, this position was claimed before, and
        * the stamp's acquire load makes the moved tail visible here.
@@ -43,93 +141,103 @@ static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_item
       tail = __atomic_load_n(&ring->header->tail, __ATOMIC_RELAXED);
       if (tail != seen)
         continue;
-      /*
-       * Acquire; partner: the release of vyre_ring_close().  A closed head stands still: when it
-       * is equal to tail, no item is left and none will come.
-       */
-      head = __atomic_load_n(&ring->header->head, __ATOMIC_ACQUIRE);
-      return (head & VYRE_RING_CLOSED) && (head & VYRE_RING_POSITION_MASK) == tail
-                 ? VYRE_ERROR_CLOSED
-                 : VYRE_ERROR_EMPTY;
+      return nothing_there(ring, tail);
     }
     if (out_items)
       vyre__touch_to_write(out_items, (uint64_t)ready * sizeof *out_items);
+    if (out_tickets)
+      vyre__touch_to_write(out_tickets, (uint64_t)ready * sizeof *out_tickets);
     /*
      * Release; partner: the acquire loads of tail in vyre_ring_tail(), vyre_ring_in_flight() and
-     * vyre_ring_attach(): the head beyond this item was seen before it.  Failure relaxed: only the
-     * value is used, and looked at again.
+     * vyre_ring_attach(): the head beyond these items was seen before it.  Failure relaxed: only
+     * the value is used, and looked at again.
      */
-    if (__atomic_compare_exchange_n(&ring->header->tail, &tail, vyre__ring_step(tail, ready), true,
-                                    __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {
-      *out_position = tail;
+    if (__atomic_compare_exchange_n(&ring->header->tail, &tail, next, true, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED)) {
+      VYRE__RING_AT(VYRE__RING_ITEMS_TAKEN);
+      *out_first = tail;
       *out_n = ready;
       return VYRE_OK;
     }
   }
 }
 
-static void copy_out(const vyre_ring *ring, uint64_t position, vyre_work_item *out_item)
-{
-  memcpy(out_item, ring->cells[position & ring->capacity_mask].item, sizeof *out_item);
-}
-
-static void release_place(vyre_ring *ring, uint64_t position)
-{
-  /* Release; partner: the acquire load in enqueue.c's is_free().  The item was copied out. */
-  __atomic_store_n(&ring->released[position & ring->capacity_mask], vyre__ring_stamp(position),
-                   __ATOMIC_RELEASE);
-}
-
-/* After the last release of a batch: wakes sleeping producers. */
+/* After the last release of a call: wakes sleeping producers. */
 static void released(vyre_ring *ring)
 {
-  if (ring->waiting)
-    vyre__wake_all(&ring->header->not_full);
+  VYRE__RING_AT(VYRE__RING_ITEMS_RELEASED);
+  if (!ring->waiting)
+    return;
+  vyre__ring_changed(ring);
+  vyre__wake_sleepers(&ring->header->not_full);
 }
 
 vyre_status vyre_ring_claim(vyre_ring *ring, vyre_work_item *out_item, uint64_t *out_ticket)
 {
   vyre_work_item copy;
   vyre_status status;
-  uint64_t position;
+  const vyre_ring_cell *cell;
+  uint64_t ticket;
   uint32_t n;
   if (!ring || !out_item)
     return VYRE_ERROR_INVALID_ARGUMENT;
-  status = take(ring, 1, NULL, &position, &n);
+  status = take(ring, 1, NULL, NULL, &ticket, &n);
   if (status != VYRE_OK)
     return status;
-  copy_out(ring, position, &copy);
-  release_place(ring, position);
+  cell = &ring->cells[vyre__ring_position_of(ticket) & ring->capacity_mask];
+  memcpy(&copy, cell->item[vyre__ring_index_of(ticket)], sizeof copy);
+  VYRE__RING_AT(VYRE__RING_ITEMS_COPIED);
+  release_part(ring, vyre__ring_position_of(ticket), 1, count_of(cell));
   released(ring);
   /* Last: the caller's memory may fault. */
   *out_item = copy;
   if (out_ticket)
-    *out_ticket = position;
+    *out_ticket = ticket;
   return VYRE_OK;
+}
+
+/* Copies `n` items out from `ticket` on, and releases what is taken of each cell. */
+static void copy_out(vyre_ring *ring, uint64_t ticket, vyre_work_item *out_items,
+                     uint64_t *out_tickets, uint32_t n)
+{
+  while (n) {
+    const uint64_t position = vyre__ring_position_of(ticket);
+    const uint32_t index = vyre__ring_index_of(ticket);
+    const vyre_ring_cell *cell = &ring->cells[position & ring->capacity_mask];
+    const uint32_t count = count_of(cell);
+    /* Within the cell, whatever somebody may write into a count that take() has judged. */
+    uint32_t part = count > index ? count - index : VYRE_RING_CELL_ITEMS - index;
+    part = part < n ? part : n;
+    vyre__copy_items(out_items, cell->item[index], part);
+    VYRE__RING_AT(VYRE__RING_ITEMS_COPIED);
+    release_part(ring, position, part, count);
+    for (uint32_t i = 0; out_tickets && i < part; ++i)
+      out_tickets[i] = ticket + i;
+    out_items += part;
+    out_tickets = out_tickets ? out_tickets + part : NULL;
+    n -= part;
+    ticket = next_cell(ticket);
+  }
 }
 
 vyre_status vyre_ring_claim_many(vyre_ring *ring, vyre_work_item *out_items, uint64_t *out_tickets,
                                  uint32_t max, uint32_t *out_n)
 {
+  const uint64_t most = (ring ? ring->capacity_mask + 1 : 0) * VYRE_RING_CELL_ITEMS;
   vyre_status status;
-  uint64_t position = 0;
+  uint64_t first;
   uint32_t taken = 0;
   if (!ring || (!out_items && max))
     return VYRE_ERROR_INVALID_ARGUMENT;
-  if (max > ring->capacity_mask)
-    max = (uint32_t)(ring->capacity_mask + 1);
+  if (max > most)
+    max = (uint32_t)most;
   if (max) {
-    status = take(ring, max, out_items, &position, &taken);
+    status = take(ring, max, out_items, out_tickets, &first, &taken);
     if (status != VYRE_OK)
       return status;
-    for (uint32_t i = 0; i < taken; ++i) {
-      copy_out(ring, vyre__ring_step(position, i), &out_items[i]);
-      release_place(ring, vyre__ring_step(position, i));
-    }
+    copy_out(ring, first, out_items, out_tickets, taken);
     released(ring);
   }
-  for (uint32_t i = 0; out_tickets && i < taken; ++i)
-    out_tickets[i] = vyre__ring_step(position, i);
   if (out_n)
     *out_n = taken;
   return VYRE_OK;

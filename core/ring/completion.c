@@ -1,7 +1,10 @@
 /*
- * completion.c - which tickets are done.  completion[] holds one stamp a place, that of its last
- * finished tenant.  The gate in enqueue.c lets a new tenant in only when the previous one is done,
- * so a stamp never skips a tenant and only moves forward.
+ * completion.c - which tickets are done.  completion[] holds one word a place: the stamp of a
+ * tenant and a bit for each of its items that is not done.  The gate in enqueue.c lets a new tenant
+ * in only when the previous one is done, so a word never skips a tenant and only moves forward.
+ *
+ * A batch writes its bits before it publishes.  A single item does not: while the previous tenant's
+ * word is there, and the item is published, it is one item that is not done.
  */
 #include "core/ring/layout.h"
 #include "core/ring/wake.h"
@@ -19,44 +22,124 @@ bool vyre__ring_is_issued(const vyre_ring *ring, uint64_t ticket)
    * publication; either way head is seen beyond it.
    */
   const uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_RELAXED);
-  return ticket <= VYRE_RING_POSITION_MASK &&
-         index_of(ring, ticket) < index_of(ring, head & VYRE_RING_POSITION_MASK);
+  return ticket <= VYRE_RING_TICKET_MASK && index_of(ring, vyre__ring_position_of(ticket)) <
+                                                index_of(ring, head & VYRE_RING_POSITION_MASK);
+}
+
+/*
+ * The word behind `word` once the items of `bits` are done; `word` itself if none of them is a
+ * pending item of the position.
+ */
+static uint64_t without(const vyre_ring *ring, uint64_t word, uint64_t position, uint64_t bits)
+{
+  const uint64_t own = vyre__ring_word(vyre__ring_stamp(position));
+  const uint64_t lap = ring->completions_mask + 1;
+  if (vyre__ring_stamp_of(word) == vyre__ring_stamp(position))
+    return word & ~(bits & VYRE_RING_PENDING_MASK);
+  if (word == vyre__ring_word(vyre__ring_previous_stamp(position, lap)) && (bits & 1))
+    return own;
+  return word;
+}
+
+/* False if the position's items are not there yet.  Otherwise, its completion word can be read. */
+static bool is_published(const vyre_ring *ring, uint64_t position)
+{
+  /*
+   * Acquire; partner: the release in enqueue.c's publish(): its bits are in the completion word.
+   * The cell may have later tenants: their producers came behind the release of this one.
+   */
+  const uint64_t published =
+      __atomic_load_n(&ring->cells[position & ring->capacity_mask].published, __ATOMIC_ACQUIRE);
+  return vyre__ring_distance(vyre__ring_stamp_of(published), vyre__ring_stamp(position)) >= 0;
+}
+
+vyre__ring_progress vyre__ring_progress_of(const vyre_ring *ring, uint64_t word, uint64_t ticket,
+                                           uint64_t *out_wanted)
+{
+  const uint64_t position = vyre__ring_position_of(ticket);
+  const uint64_t bit = 1u << vyre__ring_index_of(ticket);
+  if (!is_published(ring, position))
+    return VYRE__RING_UNKNOWN;
+  *out_wanted = without(ring, word, position, bit);
+  return *out_wanted == word ? VYRE__RING_FINISHED : VYRE__RING_UNFINISHED;
+}
+
+/* Marks the items of `bits` done; false if none of them was a pending item. */
+static bool mark(vyre_ring *ring, uint64_t position, uint64_t bits)
+{
+  uint64_t *place = &ring->completion[position & ring->completions_mask];
+  uint64_t word, wanted;
+  if (!is_published(ring, position))
+    return false;
+  /* Relaxed: the CAS finds out whether it is still true. */
+  word = __atomic_load_n(place, __ATOMIC_RELAXED);
+  VYRE__RING_AT(VYRE__RING_COMPLETION_READ);
+  do {
+    wanted = without(ring, word, position, bits);
+    /* Done already, or the place has later tenants: nothing changes. */
+    if (wanted == word)
+      return false;
+    /*
+     * Release; partners: the acquire loads in vyre_ring_is_done() and in enqueue.c's is_free(), who
+     * may then read what the finisher wrote.  The items of a cell may have several finishers: their
+     * exchanges form one release sequence.  Failure relaxed: nothing is read through it.
+     */
+  } while (
+      !__atomic_compare_exchange_n(place, &word, wanted, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  return true;
+}
+
+/* Behind the last mark of a call. */
+static void marked(vyre_ring *ring)
+{
+  VYRE__RING_AT(VYRE__RING_COMPLETION_MARKED);
+  if (!ring->waiting)
+    return;
+  vyre__ring_changed(ring);
+  vyre__wake_sleepers(&ring->header->completed);
+  vyre__wake_sleepers(&ring->header->not_full);
 }
 
 void vyre_ring_mark_done(vyre_ring *ring, uint64_t ticket)
 {
-  uint64_t before;
-  if (!ring || !ring->completion || !vyre__ring_is_issued(ring, ticket))
+  vyre_ring_mark_done_many(ring, &ticket, 1);
+}
+
+void vyre_ring_mark_done_many(vyre_ring *ring, const uint64_t *tickets, uint32_t n)
+{
+  bool any = false;
+  uint32_t i = 0;
+  if (!ring || !ring->completion || !tickets)
     return;
-  before = vyre__ring_previous_stamp(ticket, ring->completions_mask + 1);
-  /*
-   * Only from the previous tenant's stamp: a ticket that is done already, or whose place has later
-   * tenants, changes nothing.  Release; partners: the acquire loads in vyre_ring_is_done() and in
-   * enqueue.c's is_free(), who may then read what the finisher wrote.  Failure relaxed: nothing is
-   * read through it.
-   */
-  if (!__atomic_compare_exchange_n(&ring->completion[ticket & ring->completions_mask], &before,
-                                   vyre__ring_stamp(ticket), false, __ATOMIC_RELEASE,
-                                   __ATOMIC_RELAXED))
-    return;
-  if (ring->waiting) {
-    vyre__wake_fence();
-    vyre__wake_sleepers(&ring->header->completed);
-    vyre__wake_sleepers(&ring->header->not_full);
+  while (i < n) {
+    const uint64_t position = vyre__ring_position_of(tickets[i]);
+    uint64_t bits = 0;
+    if (tickets[i] > VYRE_RING_TICKET_MASK) {
+      ++i;
+      continue;
+    }
+    for (; i < n && vyre__ring_position_of(tickets[i]) == position; ++i)
+      bits |= 1u << vyre__ring_index_of(tickets[i]);
+    any |= mark(ring, position, bits);
   }
+  if (any)
+    marked(ring);
 }
 
 bool vyre_ring_is_done(const vyre_ring *ring, uint64_t ticket)
 {
-  uint64_t stamp, last;
-  if (!ring || !ring->completion || ticket > VYRE_RING_POSITION_MASK)
+  uint64_t position, word, last;
+  if (!ring || !ring->completion || ticket > VYRE_RING_TICKET_MASK)
     return false;
-  /* Acquire; partner: the release in vyre_ring_mark_done().  The item's results are readable. */
-  stamp = __atomic_load_n(&ring->completion[ticket & ring->completions_mask], __ATOMIC_ACQUIRE);
-  last = index_of(ring, vyre__ring_step(stamp, VYRE_RING_POSITION_MASK));
+  position = vyre__ring_position_of(ticket);
+  /* Acquire; partner: the release in mark().  The item's results are readable. */
+  word = __atomic_load_n(&ring->completion[position & ring->completions_mask], __ATOMIC_ACQUIRE);
+  last = index_of(ring, vyre__ring_step(vyre__ring_stamp_of(word), VYRE_RING_POSITION_MASK));
   /* The first tenants' predecessors never were: their index is less than a lap below the top. */
   if (last > VYRE_RING_POSITION_MASK - (ring->completions_mask + 1))
     return false;
-  /* The last one that is done was issued, so an index up to its own is that of an issued ticket. */
-  return index_of(ring, ticket) <= last;
+  /* The last tenant was issued, so an index before its own is that of an issued position. */
+  if (index_of(ring, position) != last)
+    return index_of(ring, position) < last;
+  return !(word & (1u << vyre__ring_index_of(ticket)));
 }

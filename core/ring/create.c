@@ -1,6 +1,7 @@
 /* create.c - makes rings: in memory of their own, and in memory that the caller gives. */
 #include "core/base/error.h"
 #include "core/base/structs.h"
+#include "core/ring/barrier.h"
 #include "core/ring/layout.h"
 
 static vyre_status read_options(const vyre_ring_options *options, vyre__ring_setup *out_setup,
@@ -47,20 +48,22 @@ static void lay_out(vyre_ring *ring, const vyre__ring_layout *layout, uint64_t f
   header->results_offset = layout->results_offset;
   header->first_position = first;
   header->head = first;
-  header->tail = first;
+  header->vacant = vyre__ring_step(first, capacity);
+  header->tail = vyre__ring_ticket(first, 0);
   /* Every place starts with the stamp of the tenant one lap before its first one. */
   memset(ring->cells, 0, capacity * sizeof *ring->cells);
   for (uint64_t i = 0; i < capacity; ++i) {
     uint64_t position = vyre__ring_step(first, i), place = position & ring->capacity_mask;
-    ring->cells[place].published = vyre__ring_previous_stamp(position, capacity);
+    ring->cells[place].published = vyre__ring_word(vyre__ring_previous_stamp(position, capacity));
     ring->released[place] = ring->cells[place].published;
   }
   for (uint64_t i = 0; ring->completion && i < completions; ++i) {
     uint64_t position = vyre__ring_step(first, i), place = position & ring->completions_mask;
-    ring->completion[place] = vyre__ring_previous_stamp(position, completions);
-    if (ring->results) {
-      ring->results[place].value = ring->completion[place] << 32;
-      ring->results[place].status = ring->completion[place] << 32;
+    ring->completion[place] = vyre__ring_word(vyre__ring_previous_stamp(position, completions));
+    for (uint64_t k = 0; ring->results && k < VYRE__RING_RESULTS_A_PLACE; ++k) {
+      vyre_ring_result *result = &ring->results[place * VYRE__RING_RESULTS_A_PLACE + k];
+      result->value = vyre__ring_previous_stamp(position, completions) << 32;
+      result->status = ring->completion[place];
     }
   }
   /* Release; partner: the acquire load in vyre_ring_attach(), which then sees all of the above. */
@@ -137,11 +140,14 @@ vyre_status vyre_ring_create(const vyre_ring_options *options, vyre_ring **out_r
     return VYRE_FAIL(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "ask for a smaller capacity",
                      "no host memory for a ring of %llu bytes", (unsigned long long)size);
   status = vyre__ring_init(memory, size, &setup, allocator, out_ring, err);
-  if (status == VYRE_OK)
-    (*out_ring)->owned = memory;
-  else
+  if (status != VYRE_OK) {
     vyre__deallocate(allocator, memory);
-  return status;
+    return status;
+  }
+  (*out_ring)->owned = memory;
+  /* Nobody else has this memory, so every waker is a thread of this process. */
+  (*out_ring)->asymmetric = (*out_ring)->waiting && vyre__barrier_register();
+  return VYRE_OK;
 }
 
 vyre_status vyre_ring_create_rounded(uint32_t min_capacity, vyre_ring **out_ring, vyre_error *err)

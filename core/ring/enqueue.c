@@ -4,13 +4,22 @@
  * A place is judged by the stamps of its previous tenant alone, never by head and tail.  A place
  * that is free for position p stays free until somebody takes p, that is until head moves; so a CAS
  * on head that finds it unmoved takes all places that were seen free.
+ *
+ * For the same reason what one producer saw holds for all of them: `vacant` remembers up to where
+ * the places are known to be free, on the line of the head that a producer needs anyway, so that
+ * the consumers' stamps are read a line at a time and not for each item.  It may lag, when a slow
+ * producer stores an older value: then stamps are looked at again.
  */
+#include "core/ring/copy.h"
 #include "core/ring/layout.h"
+#include "core/ring/prefetch.h"
 #include "core/ring/touch.h"
+#include "core/ring/wake.h"
 
-#include <string.h>
+_Static_assert(sizeof(vyre_work_item) == sizeof(((vyre_ring_cell *)0)->item[0]), "item");
 
-_Static_assert(sizeof(vyre_work_item) == sizeof(((vyre_ring_cell *)0)->item), "item");
+/* Places that are looked at beyond what is needed. */
+#define AHEAD 64u
 
 static bool is_free(const vyre_ring *ring, uint64_t position)
 {
@@ -21,17 +30,17 @@ static bool is_free(const vyre_ring *ring, uint64_t position)
    * copied out before we write into its cell.
    */
   if (__atomic_load_n(released, __ATOMIC_ACQUIRE) !=
-      vyre__ring_previous_stamp(position, ring->capacity_mask + 1))
+      vyre__ring_word(vyre__ring_previous_stamp(position, ring->capacity_mask + 1)))
     return false;
   if (!ring->completion)
     return true;
   /*
-   * Acquire; partner: the release of the CAS in vyre_ring_mark_done().  The previous tenant is
-   * finished, with all that its finisher did, before its place changes hands.
+   * Acquire; partner: the release of the CAS in completion.c's mark().  Every item of the previous
+   * tenant is finished, with all that its finisher did, before its place changes hands.
    */
   completion = &ring->completion[position & ring->completions_mask];
   return __atomic_load_n(completion, __ATOMIC_ACQUIRE) ==
-         vyre__ring_previous_stamp(position, ring->completions_mask + 1);
+         vyre__ring_word(vyre__ring_previous_stamp(position, ring->completions_mask + 1));
 }
 
 /* Consumers release and finish out of order, so every place is looked at. */
@@ -44,18 +53,44 @@ static uint32_t count_free(const vyre_ring *ring, uint64_t position, uint32_t mo
   return n;
 }
 
-vyre_status vyre__ring_reserve(vyre_ring *ring, uint32_t n, uint64_t *out_position, uint32_t *out_n,
-                               bool *out_phase)
+/* How many of `places` consecutive places from `position` on are free. */
+static uint32_t find_room(vyre_ring *ring, uint64_t position, uint32_t places)
 {
+  /*
+   * Acquire; partner: the release below.  Who stored it saw the previous tenants released and
+   * finished, and so do we.
+   */
+  const uint64_t vacant = __atomic_load_n(&ring->header->vacant, __ATOMIC_ACQUIRE);
+  const int64_t ahead = vyre__ring_distance(vacant, position);
+  const uint32_t known = ahead < 0 ? 0 : ahead > places ? places : (uint32_t)ahead;
+  uint32_t found;
+  if (known == places)
+    return places;
+  found = count_free(ring, vyre__ring_step(position, known),
+                     places - known < AHEAD ? AHEAD : places - known);
+  if (found)
+    /* Release; partner: the acquire above, in another producer. */
+    __atomic_store_n(&ring->header->vacant, vyre__ring_step(position, known + found),
+                     __ATOMIC_RELEASE);
+  found += known;
+  return found < places ? found : places;
+}
+
+vyre_status vyre__ring_reserve(vyre_ring *ring, uint32_t n, vyre__ring_span *out_span)
+{
+  const uint32_t places =
+      (uint32_t)(((uint64_t)n + VYRE_RING_CELL_ITEMS - 1) / VYRE_RING_CELL_ITEMS);
   /* Relaxed: the stamps order everything; the CAS below finds out whether it is still true. */
   uint64_t head = __atomic_load_n(&ring->header->head, __ATOMIC_RELAXED);
   for (;;) {
     const uint64_t position = head & VYRE_RING_POSITION_MASK;
     uint64_t wanted;
     uint32_t room;
+    VYRE__RING_AT(VYRE__RING_HEAD_READ);
     if ((head & VYRE_RING_CLOSED) && vyre__ring_is_closed(ring))
       return VYRE_ERROR_CLOSED;
-    room = count_free(ring, position, n);
+    room = find_room(ring, position, places);
+    VYRE__RING_AT(VYRE__RING_PLACES_JUDGED);
     if (!room) {
       const uint64_t seen = head;
       /*
@@ -76,74 +111,97 @@ vyre_status vyre__ring_reserve(vyre_ring *ring, uint32_t n, uint64_t *out_positi
      */
     if (__atomic_compare_exchange_n(&ring->header->head, &head, wanted, true, __ATOMIC_ACQ_REL,
                                     __ATOMIC_RELAXED)) {
-      *out_position = position;
-      *out_n = room;
-      *out_phase = (head & VYRE_RING_PHASE) != 0;
+      VYRE__RING_AT(VYRE__RING_PLACES_TAKEN);
+      out_span->position = position;
+      out_span->places = room;
+      out_span->items = room < places ? room * VYRE_RING_CELL_ITEMS : n;
+      out_span->phase = (head & VYRE_RING_PHASE) != 0;
       return VYRE_OK;
     }
   }
 }
 
-void vyre__ring_publish(vyre_ring *ring, uint64_t position, bool phase, const vyre_work_item *item)
+/* `count` items into the cell of `position`. */
+static void publish(vyre_ring *ring, uint64_t position, bool phase, const vyre_work_item *items,
+                    uint32_t count)
 {
   vyre_ring_cell *cell = &ring->cells[position & ring->capacity_mask];
-  cell->flags = phase ? VYRE_RING_CELL_PHASE : 0;
-  memcpy(cell->item, item, sizeof cell->item);
-  /* Release; partner: the acquire load in claim.c's is_published().  The item is whole. */
-  __atomic_store_n(&cell->published, vyre__ring_stamp(position), __ATOMIC_RELEASE);
+  const uint64_t stamp = vyre__ring_stamp(position);
+  if (ring->completion && count > 1)
+    /*
+     * Relaxed: the release below publishes it.  Partner: whoever marks one of these items done has
+     * acquired the cell's stamp, so it sees the bits.  Nobody else writes the word: the gate found
+     * the previous tenant done.
+     */
+    __atomic_store_n(&ring->completion[position & ring->completions_mask],
+                     vyre__ring_word(stamp) | ((1u << count) - 1), __ATOMIC_RELAXED);
+  vyre__copy_items(cell->item, items, count);
+  VYRE__RING_AT(VYRE__RING_ITEMS_WRITTEN);
+  /* Release; partner: the acquire load in claim.c's count_ready().  The items are whole. */
+  __atomic_store_n(&cell->published,
+                   vyre__ring_word(stamp) | (phase ? VYRE_RING_CELL_PHASE : 0) | count,
+                   __ATOMIC_RELEASE);
+}
+
+void vyre__ring_publish(vyre_ring *ring, const vyre__ring_span *span, uint32_t k,
+                        const vyre_work_item *items)
+{
+  publish(ring, vyre__ring_step(span->position, k), span->phase, items + k * VYRE_RING_CELL_ITEMS,
+          vyre__ring_place_items(span, k));
 }
 
 void vyre__ring_published(vyre_ring *ring)
 {
-  if (ring->waiting)
-    vyre__wake_all(&ring->header->not_empty);
+  VYRE__RING_AT(VYRE__RING_ITEMS_PUBLISHED);
+  if (!ring->waiting)
+    return;
+  vyre__ring_changed(ring);
+  vyre__wake_sleepers(&ring->header->not_empty);
 }
 
 vyre_status vyre_ring_enqueue(vyre_ring *ring, const vyre_work_item *item, uint64_t *out_ticket)
 {
   vyre_work_item copy;
+  vyre__ring_span span;
   vyre_status status;
-  uint64_t position;
-  uint32_t n;
-  bool phase;
   if (!ring || !item)
     return VYRE_ERROR_INVALID_ARGUMENT;
   copy = *item;
   /* The compiler may not move the read, which can fault, behind the taking of the place. */
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  status = vyre__ring_reserve(ring, 1, &position, &n, &phase);
+  status = vyre__ring_reserve(ring, 1, &span);
   if (status != VYRE_OK)
     return status;
-  vyre__ring_publish(ring, position, phase, &copy);
+  publish(ring, span.position, span.phase, &copy, 1);
+  vyre__prefetch_to_write(&ring->cells[vyre__ring_step(span.position, 1) & ring->capacity_mask]);
   vyre__ring_published(ring);
   if (out_ticket)
-    *out_ticket = position;
+    *out_ticket = vyre__ring_ticket(span.position, 0);
   return VYRE_OK;
 }
 
 vyre_status vyre_ring_enqueue_many(vyre_ring *ring, const vyre_work_item *items, uint32_t n,
                                    uint64_t *out_tickets, uint32_t *out_n)
 {
+  const uint64_t most = (ring ? ring->capacity_mask + 1 : 0) * VYRE_RING_CELL_ITEMS;
+  vyre__ring_span span = {0};
   vyre_status status;
-  uint64_t position = 0;
-  uint32_t taken = 0;
-  bool phase;
   if (!ring || (!items && n))
     return VYRE_ERROR_INVALID_ARGUMENT;
-  if (n > ring->capacity_mask)
-    n = (uint32_t)(ring->capacity_mask + 1);
+  if (n > most)
+    n = (uint32_t)most;
   if (n) {
     vyre__touch_to_read(items, (uint64_t)n * sizeof *items);
-    status = vyre__ring_reserve(ring, n, &position, &taken, &phase);
+    status = vyre__ring_reserve(ring, n, &span);
     if (status != VYRE_OK)
       return status;
-    for (uint32_t i = 0; i < taken; ++i)
-      vyre__ring_publish(ring, vyre__ring_step(position, i), phase, &items[i]);
+    for (uint32_t k = 0; k < span.places; ++k)
+      vyre__ring_publish(ring, &span, k, items);
     vyre__ring_published(ring);
   }
-  for (uint32_t i = 0; out_tickets && i < taken; ++i)
-    out_tickets[i] = vyre__ring_step(position, i);
+  for (uint32_t i = 0; out_tickets && i < span.items; ++i)
+    out_tickets[i] = vyre__ring_span_ticket(&span, i);
   if (out_n)
-    *out_n = taken;
+    *out_n = span.items;
   return VYRE_OK;
 }

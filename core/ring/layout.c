@@ -94,7 +94,8 @@ static bool place_arrays(vyre__ring_layout *layout)
       !append(&end, completions, sizeof(uint64_t), &layout->completion_offset))
     return false;
   if ((layout->flags & VYRE_RING_FLAG_DEVICE) &&
-      !append(&end, completions, sizeof(vyre_ring_result), &layout->results_offset))
+      !append(&end, completions * VYRE__RING_RESULTS_A_PLACE, sizeof(vyre_ring_result),
+              &layout->results_offset))
     return false;
   return vyre__checked_align(end, VYRE_RING_LINE, &layout->region_bytes);
 }

@@ -12,6 +12,9 @@
 /* A result's stamp has 32 bits: two tenants of one place must differ in them. */
 #define VYRE__RING_MAX_DEVICE_COMPLETIONS_LOG2 31u
 
+/* Entries of results[] for a completion place: one for each index that a ticket can have. */
+#define VYRE__RING_RESULTS_A_PLACE 8u
+
 typedef struct vyre__ring_layout {
   uint32_t capacity_log2;
   uint32_t completions_log2; /* 0 without completion[] */
@@ -38,11 +41,5 @@ vyre_status vyre__ring_make_handle(void *memory, const vyre__ring_layout *layout
 
 /* True if the ticket was handed out, however long ago. */
 bool vyre__ring_is_issued(const vyre_ring *ring, uint64_t ticket);
-
-/* The stamp of the tenant before `position` in an array of `lap` places. */
-static inline uint64_t vyre__ring_previous_stamp(uint64_t position, uint64_t lap)
-{
-  return vyre__ring_stamp(vyre__ring_step(position, 0 - lap));
-}
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "core/base/clock.h"
 #include "core/ring/layout.h"
+#include "core/ring/wake.h"
 
 /* One try of a call; VYRE_ERROR_TIMEOUT means "not yet". */
 typedef vyre_status (*attempt_fn)(void *call);
@@ -33,8 +34,17 @@ static vyre_status spin(attempt_fn attempt, void *call)
   return status;
 }
 
-static vyre_status wait_for(vyre_ring_wake *wake, attempt_fn attempt, void *call,
-                            uint64_t timeout_ns)
+/* A sleep that a waker may not know of. */
+#define NAP_NS 1000000u
+
+static uint64_t sooner(uint64_t deadline, uint64_t from_now)
+{
+  const uint64_t then = vyre__deadline(from_now);
+  return then < deadline ? then : deadline;
+}
+
+static vyre_status wait_for(const vyre_ring *ring, vyre_ring_wake *wake, attempt_fn attempt,
+                            void *call, uint64_t timeout_ns)
 {
   uint64_t deadline;
   vyre_status status = attempt(call);
@@ -43,16 +53,17 @@ static vyre_status wait_for(vyre_ring_wake *wake, attempt_fn attempt, void *call
   deadline = vyre__deadline(timeout_ns);
   for (;;) {
     uint32_t epoch;
+    bool seen;
     status = spin(attempt, call);
     if (status != VYRE_ERROR_TIMEOUT || !vyre__time_left(deadline))
       return status;
-    epoch = vyre__wake_prepare(wake);
+    seen = vyre__ring_prepare_to_sleep(ring, wake, &epoch);
     status = attempt(call);
     if (status != VYRE_ERROR_TIMEOUT) {
       vyre__wake_cancel(wake);
       return status;
     }
-    vyre__wake_sleep(wake, epoch, deadline);
+    vyre__wake_sleep(wake, epoch, seen ? deadline : sooner(deadline, NAP_NS));
   }
 }
 
@@ -77,7 +88,7 @@ vyre_status vyre_ring_enqueue_wait(vyre_ring *ring, const vyre_work_item *item, 
     return VYRE_ERROR_INVALID_ARGUMENT;
   if (!ring->waiting)
     return VYRE_ERROR_UNSUPPORTED;
-  return wait_for(&ring->header->not_full, attempt_enqueue, &call, timeout_ns);
+  return wait_for(ring, &ring->header->not_full, attempt_enqueue, &call, timeout_ns);
 }
 
 typedef struct claim_call {
@@ -101,7 +112,7 @@ vyre_status vyre_ring_claim_wait(vyre_ring *ring, uint64_t timeout_ns, vyre_work
     return VYRE_ERROR_INVALID_ARGUMENT;
   if (!ring->waiting)
     return VYRE_ERROR_UNSUPPORTED;
-  return wait_for(&ring->header->not_empty, attempt_claim, &call, timeout_ns);
+  return wait_for(ring, &ring->header->not_empty, attempt_claim, &call, timeout_ns);
 }
 
 typedef struct done_call {
@@ -127,5 +138,5 @@ vyre_status vyre_ring_wait(vyre_ring *ring, uint64_t ticket, uint64_t timeout_ns
     return VYRE_ERROR_INVALID_ARGUMENT;
   if (!ring->completion || !ring->waiting)
     return VYRE_ERROR_UNSUPPORTED;
-  return wait_for(&ring->header->completed, attempt_done, &call, timeout_ns);
+  return wait_for(ring, &ring->header->completed, attempt_done, &call, timeout_ns);
 }

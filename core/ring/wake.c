@@ -19,29 +19,36 @@
  * does not let it sleep on the old value, or wakes it.  If it read the new one, acquire and release
  * on the epoch make it see the condition.  (2^32 wake-ups between read and sleep would be missed.)
  *
+ * A ring of one process leaves out the waker's fence.  The sleeper then has the kernel make a
+ * barrier on every thread of the process (barrier.h) in the place of its own fence.  A waker whose
+ * change comes before that barrier has it seen by the second look; one whose change comes behind it
+ * sees the count.
+ *
  * A process that dies asleep leaves `waiters` too high: wakers then make a system call in vain,
  * nothing is lost.
  */
 #include "core/ring/wake.h"
 
 #include "core/base/futex.h"
-
-/*
- * gcc says under TSan that TSan does not follow fences.  It need not: the fences order atomic words
- * only, and no plain access depends on them.
- */
-#if defined(__SANITIZE_THREAD__) && defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wtsan"
-#endif
+#include "core/ring/barrier.h"
 
 uint32_t vyre__wake_prepare(vyre_ring_wake *wake)
 {
   /* Relaxed: the fence below orders it.  Partner: the load of waiters in vyre__wake_sleepers(). */
   __atomic_fetch_add(&wake->waiters, 1, __ATOMIC_RELAXED);
-  /* Partner: vyre__wake_fence().  See the head of this file. */
+  /* Partner: the fence of vyre__ring_changed() or vyre__wake_all().  See the head of this file. */
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  /* Acquire; partner: the release of the epoch's increment in vyre__wake_sleepers(). */
+  /* Acquire; partner: the release of the epoch's increment in vyre__wake_now(). */
   return __atomic_load_n(&wake->epoch, __ATOMIC_ACQUIRE);
+}
+
+bool vyre__ring_prepare_to_sleep(const vyre_ring *ring, vyre_ring_wake *wake, uint32_t *out_epoch)
+{
+  bool seen;
+  *out_epoch = vyre__wake_prepare(wake);
+  seen = !ring->asymmetric || vyre__barrier_all();
+  VYRE__RING_AT(VYRE__RING_SLEEPER_COUNTED);
+  return seen;
 }
 
 void vyre__wake_cancel(vyre_ring_wake *wake)
@@ -52,21 +59,13 @@ void vyre__wake_cancel(vyre_ring_wake *wake)
 
 void vyre__wake_sleep(vyre_ring_wake *wake, uint32_t epoch, uint64_t deadline)
 {
+  VYRE__RING_AT(VYRE__RING_SLEEPER_LOOKED);
   vyre__futex_wait(&wake->epoch, epoch, deadline);
   vyre__wake_cancel(wake);
 }
 
-void vyre__wake_fence(void)
+void vyre__wake_now(vyre_ring_wake *wake)
 {
-  /* Partner: the fence in vyre__wake_prepare().  See the head of this file. */
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
-}
-
-void vyre__wake_sleepers(vyre_ring_wake *wake)
-{
-  /* Relaxed: the caller's fence orders it.  Partner: the increment in vyre__wake_prepare(). */
-  if (!__atomic_load_n(&wake->waiters, __ATOMIC_RELAXED))
-    return;
   /* Release; partner: the acquire load of the epoch in vyre__wake_prepare(). */
   __atomic_fetch_add(&wake->epoch, 1, __ATOMIC_RELEASE);
   vyre__futex_wake_all(&wake->epoch);
@@ -74,6 +73,7 @@ void vyre__wake_sleepers(vyre_ring_wake *wake)
 
 void vyre__wake_all(vyre_ring_wake *wake)
 {
-  vyre__wake_fence();
+  /* Partner: the fence in vyre__wake_prepare().  See the head of this file. */
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
   vyre__wake_sleepers(wake);
 }
