@@ -770,8 +770,8 @@ typedef struct vyre_engine_handlers {
 typedef struct vyre_engine_options {
   uint32_t struct_size;
   vyre_engine_mode mode;
-  uint32_t capacity;        /* ring places, a power of two; 0: 1024 */
-  uint32_t max_unfinished;  /* items submitted and not reaped, a power of two; 0: 4 x capacity */
+  uint32_t capacity;        /* single items that fit in the ring, a power of two; 0: 1024 */
+  uint32_t max_unfinished;  /* single items submitted and not reaped, likewise; 0: 4 x capacity */
   uint32_t workers;         /* groups that serve the ring; 0: one for each compute unit */
   uint32_t bank_records;    /* records in each half of the output bank; 0: none */
   uint64_t input_size;      /* bytes of the engine's own input region, at most 4 GiB; 0: none */
@@ -853,7 +853,9 @@ VYRE_API vyre_status vyre_engine_input_release(vyre_engine *engine, uint32_t off
 
 /*
  * [any] OK, QUEUE_FULL (ring or completions full: reap first), CLOSED, DEVICE_LOST, FORKED.  The
- * bytes that an item points to must not change until its completion was reaped.
+ * bytes that an item points to must not change until its completion was reaped.  A single item takes
+ * a place of the ring, of submit_many() seven take one: as many as fit are taken, in order, and
+ * `*out_n` says how many.  Tickets grow in the order of the ring, but not always by one.
  */
 VYRE_API vyre_status vyre_engine_submit(vyre_engine *engine, const vyre_work_item *item,
                                         uint64_t *out_ticket);

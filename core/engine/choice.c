@@ -3,6 +3,8 @@
 
 #include "core/engine/engine.h"
 
+#include <stdio.h>
+
 /* What the engine needs of a device for a persistent launch; NULL if it has all of it. */
 static const char *obstacle(const vyre_device *device)
 {
@@ -27,6 +29,15 @@ vyre_status vyre__engine_choose(const vyre_device *device, vyre__engine_plan *pl
 {
   const char *reason = obstacle(device);
   vyre__text text;
+  if (plan->mode == VYRE_ENGINE_FORCE && reason && device->serialised_by) {
+    char fix[160];
+    snprintf(fix, sizeof fix,
+             "unset %s before the context is created, or use VYRE_ENGINE_AUTO: batched launches "
+             "give the same results",
+             device->serialised_by);
+    return VYRE_FAIL(err, VYRE_ERROR_UNSUPPORTED, fix, "%s cannot run a persistent engine: %s",
+                     device->info.selector, reason);
+  }
   if (plan->mode == VYRE_ENGINE_FORCE && reason)
     return VYRE_FAIL(err, VYRE_ERROR_UNSUPPORTED,
                      "use VYRE_ENGINE_AUTO: batched launches give the same results; or another "

@@ -2,10 +2,10 @@
  * keeper.c - the thread that keeps a persistent launch there while anything is unfinished.
  *
  * A launch ends by itself: when it was idle or resident for long, or on the stop word.  That it
- * has left is known from its pending handle and from nothing else; then, if items are unfinished,
- * another one is started and goes on where the last one was: the tail is in device memory and no
- * claimed item is left behind.  While nothing is unfinished and no launch is there, the thread
- * sleeps.
+ * has left is known from its pending handle and from nothing else; then, if items are unfinished
+ * and nobody holds the device (park.c), another one is started and goes on where the last one was:
+ * the tail is in device memory and no claimed item is left behind.  While nothing is unfinished and
+ * no launch is there, the thread sleeps.
  */
 #include "core/engine/engine.h"
 
@@ -30,7 +30,6 @@ vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
   /* Only the keeper counts launches; relaxed for the readers of statistics. */
   const uint64_t launch = __atomic_add_fetch(&engine->launches, 1, __ATOMIC_RELAXED);
   const vyre_engine_push push = {.input_size = plan->input_size,
-                                 .first_position = engine->first_position,
                                  .max_idle_ns = plan->max_idle_ns,
                                  .max_resident_ns = plan->max_resident_ns,
                                  .workers = plan->workers,
@@ -72,12 +71,17 @@ vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
 /* The launch has ended with `status`, for good. */
 static void bury(vyre_engine *engine, vyre_status status)
 {
+  bool parked;
+  /* Waiters first: a lost device may be slow to let go of the launch. */
+  if (status != VYRE_OK)
+    vyre__engine_abort(engine, vyre__device_note(engine->device, status));
   engine->device->backend->pending_release(engine->launch);
   engine->launch = NULL;
   set_state(engine, VYRE_RING_STATE_ABSENT);
-  if (status != VYRE_OK)
-    vyre__engine_abort(engine, vyre__device_note(engine->device, status));
-  else if (!__atomic_load_n(&engine->stopping, __ATOMIC_RELAXED) &&
+  parked = vyre__engine_left(engine);
+  if (parked)
+    __atomic_fetch_add(&engine->parks, 1, __ATOMIC_RELAXED); /* statistics */
+  else if (status == VYRE_OK && !__atomic_load_n(&engine->stopping, __ATOMIC_RELAXED) &&
            !vyre__engine_unfinished(engine))
     __atomic_fetch_add(&engine->idle_exits, 1, __ATOMIC_RELAXED); /* statistics */
 }
@@ -141,11 +145,18 @@ void *vyre__engine_keeper(void *self)
       vyre__wake_sleep(&engine->keeper, epoch, vyre__deadline(POLL_NS));
       continue;
     }
+    /* Parked: whoever holds the device kicks when it lets go. */
+    if (!vyre__site_enter(engine->device->site, &engine->resident)) {
+      vyre__wake_sleep(&engine->keeper, epoch, VYRE_NO_TIMEOUT);
+      continue;
+    }
     vyre__wake_cancel(&engine->keeper);
     before = vyre__engine_done(engine);
     status = vyre__engine_launch(engine, NULL);
-    if (status != VYRE_OK)
+    if (status != VYRE_OK) {
+      vyre__engine_left(engine);
       vyre__engine_abort(engine, status);
+    }
   }
   vyre__engine_thread_ended(engine);
   return NULL;

@@ -14,6 +14,7 @@ void vyre__engine_abort(vyre_engine *engine, vyre_status status)
                               __ATOMIC_RELAXED);
   vyre_ring_close(engine->ring);
   vyre__engine_tell(engine);
+  vyre__arena_tell(engine);
 }
 
 void vyre__engine_thread_ended(vyre_engine *engine)
@@ -33,7 +34,7 @@ vyre_status vyre__engine_end_thread(vyre_engine *engine, uint64_t timeout_ns)
   const uint64_t deadline = vyre__deadline(timeout_ns);
   /* Release: pairs with the acquires of the thread and of the device's workers. */
   __atomic_store_n(&engine->stopping, 1, __ATOMIC_RELEASE);
-  __atomic_store_n(&engine->ring->header->stop, 1, __ATOMIC_RELEASE);
+  __atomic_fetch_or(&engine->ring->header->stop, VYRE_ENGINE_STOP, __ATOMIC_RELEASE);
   vyre__engine_kick(engine);
   for (;;) {
     const uint32_t epoch = vyre__wake_prepare(&engine->ended);
@@ -60,6 +61,7 @@ vyre_status vyre_engine_stop(vyre_engine *engine, uint64_t timeout_ns, vyre_erro
     return VYRE_FAIL(err, VYRE_ERROR_FORKED, NULL, "the engine belongs to the parent process");
   deadline = vyre__deadline(timeout_ns);
   vyre_ring_close(engine->ring);
+  vyre__arena_tell(engine);
   span.next = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED); /* a place to begin */
   span.end = vyre__engine_head(engine);
   finished =
@@ -71,7 +73,7 @@ vyre_status vyre_engine_stop(vyre_engine *engine, uint64_t timeout_ns, vyre_erro
   if (finished != VYRE_OK)
     return VYRE_FAIL(err, finished, "reap the completions: what was given up has the status CLOSED",
                      "not every item was finished in time; the first is ticket %llu",
-                     (unsigned long long)span.next);
+                     (unsigned long long)span.blocked);
   if (ended != VYRE_OK)
     return VYRE_FAIL(err, ended, "call stop again to wait on",
                      "the engine's launch has not left yet");
