@@ -17,14 +17,18 @@ typedef struct bench_options {
   uint32_t jobs;      /* work items a round */
   uint32_t rounds;    /* measured rounds */
   uint32_t workers;   /* engine workers */
+  uint32_t ms;        /* milliseconds of one measurement */
+  uint32_t soak;      /* ring: seconds to soak it instead of measuring */
   uint32_t reserved;  /* 0 */
   const char *device; /* selector; NULL: "cpu" */
   const char *self;   /* this program's file; NULL: /proc/self/exe */
   FILE *progress;     /* a line a round, or NULL */
+  const char *cells;  /* ring: which of them; NULL: all */
+  const char *peers;  /* ring: the module with the others; NULL: beside this program */
 } bench_options;
 #define BENCH_OPTIONS_INIT                                                                         \
   {                                                                                                \
-    0, 0, 0, 0, 0, 0, 0                                                                            \
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                                \
   }
 
 /* What a row's value is held against. */
@@ -36,6 +40,7 @@ typedef enum bench_verdict {
 
 #define BENCH_NAME_SIZE 64
 #define BENCH_TEXT_SIZE 96
+#define BENCH_NOTE_SIZE 200
 
 typedef struct bench_row {
   char name[BENCH_NAME_SIZE];
@@ -43,6 +48,7 @@ typedef struct bench_row {
   char unit[16];
   char target[BENCH_TEXT_SIZE]; /* ">= 0.9", or "" */
   bench_verdict verdict;
+  char note[BENCH_NAME_SIZE]; /* behind the verdict, or "" */
 } bench_row;
 
 typedef struct bench_report {
@@ -51,7 +57,10 @@ typedef struct bench_report {
   bench_row *rows;
   uint32_t count;
   uint32_t capacity;
+  char (*notes)[BENCH_NOTE_SIZE]; /* lines behind the rows */
+  uint32_t note_count;
   bool failed; /* memory ran out: rows are missing */
+  bool wrong;  /* what was measured gave wrong results; a note says which */
 } bench_report;
 
 void bench_report_init(bench_report *report);
@@ -64,7 +73,13 @@ void bench_report_at_least(bench_report *report, const char *name, double value,
 void bench_report_at_most(bench_report *report, const char *name, double value, const char *unit,
                           double target);
 
-/* True if no row missed its target. */
+/* A few words behind the row that was added last; a line behind all rows. */
+__attribute__((format(printf, 2, 3))) void bench_report_remark(bench_report *report,
+                                                               const char *format, ...);
+__attribute__((format(printf, 2, 3))) void bench_report_note(bench_report *report,
+                                                             const char *format, ...);
+
+/* True if no row missed its target and nothing was wrong. */
 bool bench_report_passed(const bench_report *report);
 
 /* The table; false if the stream could not be written. */
@@ -91,6 +106,9 @@ vyre_status bench_engine(const bench_options *options, bench_report *report, vyr
 
 /* The part of bench_engine() that starts processes (P11). */
 vyre_status bench_start(const bench_options *options, bench_report *report, vyre_error *err);
+
+/* P4: the ring against other queues, in one process; or its soak, which checks itself. */
+vyre_status bench_ring(const bench_options *options, bench_report *report, vyre_error *err);
 
 /*
  * The hidden verbs that bench_start() runs this program with: `vyre bench @empty` and

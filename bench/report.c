@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,6 +16,7 @@ void bench_report_init(bench_report *report)
 void bench_report_free(bench_report *report)
 {
   free(report->rows);
+  free(report->notes);
   bench_report_init(report);
 }
 
@@ -64,12 +66,37 @@ void bench_report_at_most(bench_report *report, const char *name, double value, 
   row->verdict = value <= target ? BENCH_PASS : BENCH_MISS;
 }
 
+void bench_report_remark(bench_report *report, const char *format, ...)
+{
+  va_list arguments;
+  bench_row *row = report->count ? &report->rows[report->count - 1] : NULL;
+  if (!row || report->failed)
+    return;
+  va_start(arguments, format);
+  vsnprintf(row->note, sizeof row->note, format, arguments);
+  va_end(arguments);
+}
+
+void bench_report_note(bench_report *report, const char *format, ...)
+{
+  va_list arguments;
+  char(*notes)[BENCH_NOTE_SIZE] = realloc(report->notes, (report->note_count + 1) * sizeof *notes);
+  if (!notes) {
+    report->failed = true;
+    return;
+  }
+  report->notes = notes;
+  va_start(arguments, format);
+  vsnprintf(notes[report->note_count++], sizeof *notes, format, arguments);
+  va_end(arguments);
+}
+
 bool bench_report_passed(const bench_report *report)
 {
   for (uint32_t i = 0; i < report->count; ++i)
     if (report->rows[i].verdict == BENCH_MISS)
       return false;
-  return !report->failed;
+  return !report->failed && !report->wrong;
 }
 
 static const char *verdict_text(bench_verdict verdict)
@@ -96,8 +123,12 @@ bool bench_report_print(const bench_report *report, FILE *out)
     fprintf(out, "  %-*s %12.4g %-8s", (int)width, row->name, row->value, row->unit);
     if (row->target[0])
       fprintf(out, " %-10s %s", row->target, verdict_text(row->verdict));
+    if (row->note[0])
+      fprintf(out, "  (%s)", row->note);
     fputc('\n', out);
   }
+  for (uint32_t i = 0; i < report->note_count; ++i)
+    fprintf(out, "%s\n", report->notes[i]);
   if (report->failed)
     fprintf(out, "rows are missing: no memory\n");
   return !ferror(out);
@@ -110,6 +141,10 @@ static json_t *row_object(const bench_row *row)
   if (object && row->target[0] &&
       (json_object_set_new(object, "target", json_string(row->target)) ||
        json_object_set_new(object, "pass", json_boolean(row->verdict == BENCH_PASS)))) {
+    json_decref(object);
+    return NULL;
+  }
+  if (object && row->note[0] && json_object_set_new(object, "note", json_string(row->note))) {
     json_decref(object);
     return NULL;
   }
@@ -130,13 +165,17 @@ vyre_status bench_report_write_json(const bench_report *report, const char *path
 {
   vyre_status status = VYRE_ERROR_OUT_OF_HOST_MEMORY;
   json_t *rows = json_array();
+  json_t *notes = json_array();
   json_t *whole = NULL;
   for (uint32_t i = 0; rows && i < report->count; ++i)
     if (json_array_append_new(rows, row_object(&report->rows[i])))
       goto done;
-  whole = json_pack("{s:s, s:s, s:s, s:b, s:O}", "title", report->title, "device", report->device,
-                    "version", vyre_version(), "passed", (int)bench_report_passed(report), "rows",
-                    rows);
+  for (uint32_t i = 0; notes && i < report->note_count; ++i)
+    if (json_array_append_new(notes, json_string(report->notes[i])))
+      goto done;
+  whole = json_pack("{s:s, s:s, s:s, s:b, s:O, s:O}", "title", report->title, "device",
+                    report->device, "version", vyre_version(), "passed",
+                    (int)bench_report_passed(report), "rows", rows, "notes", notes);
   if (whole && !report->failed)
     status = json_dump_file(whole, path, JSON_INDENT(2)) ? VYRE_ERROR_IO : VYRE_OK;
 
@@ -146,6 +185,7 @@ done:
   else if (status != VYRE_OK)
     fail(err, status, path, "no memory for the report");
   json_decref(whole);
+  json_decref(notes);
   json_decref(rows);
   return status;
 }
@@ -174,6 +214,7 @@ double bench_now(void)
 static const bench_entry entries[] = {
     {"engine", "10 000 jobs of 1 KiB: engine, plain loop, a dispatch a job; start of a process",
      bench_engine},
+    {"ring", "the ring against other queues, with 1, 2 and 4 threads a side; --soak", bench_ring},
     {"start", "a fresh process up to its first result, beside an empty one", bench_start}};
 
 const bench_entry *bench_at(uint32_t index)

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 static const char help[] =
-    "Usage: vyre bench NAME [--json FILE] [--device SEL] [--rounds N] [--jobs N]\n"
+    "Usage: vyre bench NAME [--json FILE] [--device SEL] [--rounds N] [--jobs N] [--ms N]\n"
+    "       vyre bench ring [--cells LIST] [--peers FILE] [--soak[=SECONDS]]\n"
     "       vyre bench --list\n"
     "\n"
     "Runs a benchmark.  What is compared is measured in one process and told as ratios; rows\n"
@@ -18,10 +19,16 @@ static const char help[] =
     "  -d, --device SEL   which device; default cpu\n"
     "      --rounds N     measured rounds; default: the benchmark's own\n"
     "      --jobs N       work items a round; default: the benchmark's own\n"
+    "      --ms N         ring: milliseconds of one measurement\n"
+    "      --cells LIST   ring: which: 1P1C, 2P2C:32 or hand-off, separated by commas\n"
+    "      --peers FILE   ring: the module with other queues; scripts/bench-ring builds it\n"
+    "      --soak[=N]     ring: check it for N seconds (60) instead of measuring\n"
     "  -l, --list         the names\n"
     "  -h, --help         this text\n"
     "\n"
-    "Exit status: 0 it ran, whether or not targets were met; 2 an error.\n";
+    "Exit status: 0 it ran, whether or not targets were met; 2 an error, or a wrong result.\n";
+
+#define SOAK_SECONDS 60u
 
 static int list_all(void)
 {
@@ -52,9 +59,30 @@ static int run_bench(const bench_entry *entry, const bench_options *options, con
       cli_report(NULL, &err);
       exit_status = CLI_ERROR;
     }
+    if (report.wrong) {
+      cli_error("%s: results were wrong, see above", entry->name);
+      exit_status = CLI_ERROR;
+    }
   }
   bench_report_free(&report);
   return exit_status;
+}
+
+/* The option that takes a number: where it goes. */
+static uint32_t *number_of(bench_options *options, int option)
+{
+  switch (option) {
+  case 'r':
+    return &options->rounds;
+  case 'n':
+    return &options->jobs;
+  case 'm':
+    return &options->ms;
+  case 's':
+    return &options->soak;
+  default:
+    return NULL;
+  }
 }
 
 static int run(int argc, char **argv)
@@ -63,6 +91,10 @@ static int run(int argc, char **argv)
                                         {"device", required_argument, NULL, 'd'},
                                         {"rounds", required_argument, NULL, 'r'},
                                         {"jobs", required_argument, NULL, 'n'},
+                                        {"ms", required_argument, NULL, 'm'},
+                                        {"cells", required_argument, NULL, 'c'},
+                                        {"peers", required_argument, NULL, 'p'},
+                                        {"soak", optional_argument, NULL, 's'},
                                         {"list", no_argument, NULL, 'l'},
                                         CLI_HELP_OPTION,
                                         {NULL, 0, NULL, 0}};
@@ -84,12 +116,21 @@ static int run(int argc, char **argv)
     case 'd':
       options.device = optarg;
       break;
+    case 'c':
+      options.cells = optarg;
+      break;
+    case 'p':
+      options.peers = optarg;
+      break;
     case 'r':
     case 'n':
-      if (!cli_number(optarg, 1, UINT32_MAX, &number)) {
+    case 'm':
+    case 's':
+      number = SOAK_SECONDS;
+      if (optarg != NULL && !cli_number(optarg, 1, UINT32_MAX, &number)) {
         return cli_usage("'%s': give a number from 1", optarg);
       }
-      *(option == 'r' ? &options.rounds : &options.jobs) = (uint32_t)number;
+      *number_of(&options, option) = (uint32_t)number;
       break;
     case 'l':
       return list_all();
