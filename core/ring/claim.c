@@ -9,6 +9,7 @@
  * out of the cell after its copy, and whoever completes the count releases the place.
  */
 #include "core/ring/copy.h"
+#include "core/ring/prefetch.h"
 #include "core/ring/touch.h"
 #include "core/ring/wake.h"
 
@@ -75,6 +76,16 @@ static void release_part(vyre_ring *ring, uint64_t position, uint32_t n, uint32_
   __atomic_store_n(released, vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
 }
 
+/* After the last release of a call: wakes sleeping producers. */
+static void released(vyre_ring *ring)
+{
+  VYRE__RING_AT(VYRE__RING_ITEMS_RELEASED);
+  if (!ring->waiting)
+    return;
+  vyre__ring_changed(ring);
+  vyre__wake_sleepers(&ring->header->not_full);
+}
+
 /*
  * Passes a cell over in which there is nothing to claim: a tombstone, or what somebody wrote who
  * does not keep the protocol.  True if the caller has to look again.
@@ -94,6 +105,7 @@ static bool pass_over(vyre_ring *ring, uint64_t *tail)
     /* Release; partner: the acquire load in enqueue.c's is_free(). */
     __atomic_store_n(&ring->released[position & ring->capacity_mask],
                      vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
+    released(ring);
   }
   return true;
 }
@@ -116,6 +128,16 @@ static vyre_status nothing_there(const vyre_ring *ring, uint64_t tail)
   return (head & VYRE_RING_CLOSED) && vyre__ring_ticket(head & VYRE_RING_POSITION_MASK, 0) == tail
              ? VYRE_ERROR_CLOSED
              : VYRE_ERROR_EMPTY;
+}
+
+/* Who claims will mark: the words' lines are on their way before they are waited for. */
+static void prefetch_completion(const vyre_ring *ring, uint64_t first, uint64_t next)
+{
+  if (!ring->completion)
+    return;
+  (void)first;
+  vyre__prefetch_to_write(&ring->completion[vyre__ring_step(vyre__ring_position_of(next), 8) &
+                                            ring->completions_mask]);
 }
 
 /* `out_items` and `out_tickets`, if given, are made ready for as many items as are taken. */
@@ -155,21 +177,12 @@ static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_item
     if (__atomic_compare_exchange_n(&ring->header->tail, &tail, next, true, __ATOMIC_RELEASE,
                                     __ATOMIC_RELAXED)) {
       VYRE__RING_AT(VYRE__RING_ITEMS_TAKEN);
+      prefetch_completion(ring, tail, next);
       *out_first = tail;
       *out_n = ready;
       return VYRE_OK;
     }
   }
-}
-
-/* After the last release of a call: wakes sleeping producers. */
-static void released(vyre_ring *ring)
-{
-  VYRE__RING_AT(VYRE__RING_ITEMS_RELEASED);
-  if (!ring->waiting)
-    return;
-  vyre__ring_changed(ring);
-  vyre__wake_sleepers(&ring->header->not_full);
 }
 
 vyre_status vyre_ring_claim(vyre_ring *ring, vyre_work_item *out_item, uint64_t *out_ticket)

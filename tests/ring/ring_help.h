@@ -5,6 +5,7 @@
 #ifndef VYRE_TESTS_RING_HELP_H
 #define VYRE_TESTS_RING_HELP_H
 
+#include "core/ring/barrier.h"
 #include "core/ring/ring.h"
 
 #include <pthread.h>
@@ -64,9 +65,13 @@ static inline void expect(bool holds, const char *text, const char *file, int li
 }
 #define EXPECT(condition) expect((condition), #condition, __FILE__, __LINE__)
 
-/* A ring whose positions start at `first`; `unfinished` 0 is completion NONE. */
+/*
+ * A ring whose positions start at `first`; `unfinished` 0 is completion NONE.  Every second one has
+ * its sleepers make the barrier, as a ring that owns its memory has.
+ */
 static inline vyre_ring *ring_at(uint32_t capacity, uint32_t unfinished, uint64_t first)
 {
+  static uint32_t rings;
   vyre__ring_setup setup = {.options = VYRE_RING_OPTIONS_INIT, .first_position = first};
   vyre_ring *ring = NULL;
   uint64_t size = 0;
@@ -79,6 +84,7 @@ static inline vyre_ring *ring_at(uint32_t capacity, uint32_t unfinished, uint64_
   memory = aligned_alloc(VYRE_RING_LINE, size);
   assert_non_null(memory);
   assert_int_equal(vyre__ring_init(memory, size, &setup, NULL, &ring, NULL), VYRE_OK);
+  ring->asymmetric = rings++ % 2 && vyre__barrier_register();
   return ring;
 }
 

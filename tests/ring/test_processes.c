@@ -2,49 +2,22 @@
  * Processes that share a region: each has a handle and an address of its own, items lap the ring in
  * both directions, and sleepers of one process are woken by another.
  */
-#include "tests/ring/ring_help.h"
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include "tests/ring/process_help.h"
 
 #define ITEMS ROUNDS(20000u)
 
-static void lay_out(void *memory, uint64_t size, uint32_t capacity, uint32_t unfinished)
-{
-  vyre__ring_setup setup = {.options = VYRE_RING_OPTIONS_INIT, .first_position = (1ull << 32) - 3};
-  vyre_ring *ring = NULL;
-  setup.options.capacity = capacity;
-  setup.options.completion = unfinished ? VYRE_COMPLETION_BY_TICKET : VYRE_COMPLETION_NONE;
-  setup.options.max_unfinished = unfinished;
-  assert_int_equal(vyre__ring_init(memory, size, &setup, NULL, &ring, NULL), VYRE_OK);
-  vyre_ring_destroy(ring);
-}
-
-/* A child returns by _exit: 0 if all it expected held. */
-static void child_ends(void)
-{
-  _exit(*expect_failures() ? 1 : 0);
-}
-
-static void child_is_well(pid_t child)
-{
-  int status = -1;
-  assert_int_equal(waitpid(child, &status, 0), child);
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-/* Sends `number` 0, 1, 2, … in both single and batched calls. */
+/* Sends `number` 0, 1, 2, … in both single and batched calls: one place, or a part of two. */
 static void send_all(vyre_ring *ring, uint32_t producer)
 {
   for (uint32_t i = 0; i < ITEMS;) {
-    vyre_work_item items[3] = {item_of(producer, i), item_of(producer, i + 1),
-                               item_of(producer, i + 2)};
+    const uint32_t most = ITEMS - i < 9 ? ITEMS - i : 9;
+    vyre_work_item items[9];
     uint32_t n = 1;
     vyre_status status = VYRE_ERROR_QUEUE_FULL;
-    if (i % 5 == 0 && i + 3 <= ITEMS)
-      status = vyre_ring_enqueue_many(ring, items, 3, NULL, &n);
+    for (uint32_t k = 0; k < most; ++k)
+      items[k] = item_of(producer, i + k);
+    if (i % 5 == 0)
+      status = vyre_ring_enqueue_many(ring, items, most - i % 3 % most, NULL, &n);
     if (status == VYRE_ERROR_QUEUE_FULL)
       status = vyre_ring_enqueue_wait(ring, items, PATIENCE, NULL);
     EXPECT(status == VYRE_OK);
@@ -72,44 +45,6 @@ static uint32_t take_all(vyre_ring *ring)
     vyre_ring_mark_done(ring, ticket);
     ++all;
   }
-}
-
-typedef struct shared_file {
-  int file;
-  uint64_t size;
-  void *memory;
-} shared_file;
-
-static void open_shared(shared_file *f, uint32_t capacity, uint32_t unfinished)
-{
-  vyre_ring_options options = VYRE_RING_OPTIONS_INIT;
-  options.capacity = capacity;
-  options.completion = VYRE_COMPLETION_BY_TICKET;
-  assert_int_equal(vyre_ring_region_size(&options, &f->size, NULL), VYRE_OK);
-  f->file = memfd_create("ring", MFD_CLOEXEC);
-  assert_true(f->file >= 0);
-  assert_int_equal(ftruncate(f->file, (off_t)f->size), 0);
-  f->memory = mmap(NULL, f->size, PROT_READ | PROT_WRITE, MAP_SHARED, f->file, 0);
-  assert_true(f->memory != MAP_FAILED);
-  lay_out(f->memory, f->size, capacity, unfinished);
-}
-
-static void close_shared(shared_file *f)
-{
-  munmap(f->memory, f->size);
-  close(f->file);
-}
-
-/* A handle over another mapping of the same file, as another program would have it. */
-static vyre_ring *attach_elsewhere(const shared_file *f)
-{
-  vyre_ring *ring = NULL;
-  void *memory = mmap(NULL, f->size, PROT_READ | PROT_WRITE, MAP_SHARED, f->file, 0);
-  EXPECT(memory != MAP_FAILED && memory != f->memory);
-  EXPECT(vyre_ring_attach(memory, f->size, &ring, NULL) == VYRE_OK);
-  if (!ring)
-    child_ends();
-  return ring;
 }
 
 /* Two children send, the parent takes. */

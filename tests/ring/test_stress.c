@@ -70,14 +70,20 @@ static bool seen_done(const stress *s, uint64_t ticket)
   return true;
 }
 
-/* Who got these places has the word of all finishers before: the results are readable. */
+/*
+ * Who gets a place has the word of all finishers of its previous tenant: what consumers logged, and
+ * their results, are readable.
+ */
 static void expect_gate(const stress *s, uint64_t ticket)
 {
   const uint64_t place = slot_of(s->first, ticket) / 8;
+  uint64_t slot;
   if (place < s->unfinished)
     return;
-  for (uint64_t slot = (place - s->unfinished) * 8; slot % 8 < 7; ++slot)
-    EXPECT(s->put[slot] == 0 || s->result[slot] == mix(slot));
+  slot = (place - s->unfinished) * 8;
+  EXPECT(s->taken[slot] != 0);
+  for (; slot % 8 < 7; ++slot)
+    EXPECT(s->taken[slot] == 0 || s->result[slot] == mix(slot));
 }
 
 static vyre_status put_some(stress *s, const vyre_work_item *items, uint32_t n, uint64_t *tickets,

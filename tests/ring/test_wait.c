@@ -2,6 +2,7 @@
 #include "tests/ring/ring_help.h"
 
 #include "core/base/clock.h"
+#include "core/ring/wake.h"
 
 #define MILLISECOND 1000000ull
 
@@ -75,10 +76,11 @@ static void test_eventcount(void **state)
 }
 
 /*
- * The two fences: a waker that sees no sleeper, and a sleeper that does not see the changed
+ * The two barriers: a waker that sees no sleeper, and a sleeper that does not see the changed
  * condition, must never come together.  Both start each round at the same moment.
  */
 typedef struct duel {
+  const vyre_ring *ring; /* says how the barriers are made */
   vyre_ring_wake wake;
   uint32_t condition; /* 0 or 1; on another line than the wake words */
   uint32_t pad[31];
@@ -119,9 +121,10 @@ static void *duel_waker(void *opaque)
     for (uint32_t k = 0; k < 8; ++k)
       far[(uint64_t)next_random(&random) % FAR_BYTES] = 1;
     (void)__atomic_load_n(&d->wake.waiters, __ATOMIC_RELAXED);
-    /* Relaxed: the fences are what is tested.  Partner: the load in duel_sleeper(). */
+    /* Relaxed: the barriers are what is tested.  Partner: the load in duel_sleeper(). */
     __atomic_store_n(&d->condition, 1, __ATOMIC_RELAXED);
-    vyre__wake_all(&d->wake);
+    vyre__ring_changed(d->ring);
+    vyre__wake_sleepers(&d->wake);
     meet(d, 4 * i + 4);
   }
   return NULL;
@@ -131,11 +134,11 @@ static void *duel_sleeper(void *opaque)
 {
   duel *d = opaque;
   for (uint32_t i = 0; i < d->rounds; ++i) {
-    uint32_t before = __atomic_load_n(&d->wake.epoch, __ATOMIC_RELAXED), condition;
+    uint32_t before = __atomic_load_n(&d->wake.epoch, __ATOMIC_RELAXED), condition, epoch;
     __atomic_store_n(&d->condition, 0, __ATOMIC_RELAXED);
     meet(d, 4 * i + 2);
     stagger(i % 256);
-    (void)vyre__wake_prepare(&d->wake);
+    EXPECT(vyre__ring_prepare_to_sleep(d->ring, &d->wake, &epoch));
     condition = __atomic_load_n(&d->condition, __ATOMIC_RELAXED);
     meet(d, 4 * i + 4);
     vyre__wake_cancel(&d->wake);
@@ -145,19 +148,41 @@ static void *duel_sleeper(void *opaque)
   return NULL;
 }
 
-static void test_fences(void **state)
+static void fight(const vyre_ring *ring)
 {
-  duel d = {.rounds = ROUNDS(40000)};
+  duel d = {.ring = ring, .rounds = ROUNDS(40000)};
   pthread_t waker;
-  (void)state;
   d.far = malloc(FAR_BYTES);
   assert_non_null(d.far);
   memset(d.far, 0, FAR_BYTES);
   assert_int_equal(pthread_create(&waker, NULL, duel_waker, &d), 0);
   duel_sleeper(&d);
   assert_int_equal(pthread_join(waker, NULL), 0);
+  assert_int_equal(*expect_failures(), 0);
   assert_int_equal(d.lost, 0);
   free(d.far);
+}
+
+static void test_fences(void **state)
+{
+  vyre_ring *ring = ring_at(1, 0, 0);
+  (void)state;
+  ring->asymmetric = false;
+  fight(ring);
+  ring_gone(ring);
+}
+
+/* The sleeper's barrier reaches every thread of this process; the waker has none of its own. */
+static void test_barrier(void **state)
+{
+  vyre_ring *ring = ring_at(1, 0, 0);
+  (void)state;
+  ring->asymmetric = vyre__barrier_register();
+  if (ring->asymmetric)
+    fight(ring);
+  else
+    print_message("no membarrier(2) here: rings use fences\n");
+  ring_gone(ring);
 }
 
 /* One thread waits in one call; `status` is what it got. */
@@ -399,9 +424,9 @@ int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_timeouts),        cmocka_unit_test(test_eventcount),
-      cmocka_unit_test(test_fences),          cmocka_unit_test(test_every_wake_up),
-      cmocka_unit_test(test_batch_wakes_all), cmocka_unit_test(test_round_and_round),
-      cmocka_unit_test(test_service),
+      cmocka_unit_test(test_fences),          cmocka_unit_test(test_barrier),
+      cmocka_unit_test(test_every_wake_up),   cmocka_unit_test(test_batch_wakes_all),
+      cmocka_unit_test(test_round_and_round), cmocka_unit_test(test_service),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
