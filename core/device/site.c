@@ -287,6 +287,8 @@ bool vyre__site_left(vyre__site *site, vyre__resident *resident)
   pthread_mutex_lock(&site->lock);
   resident->present = false;
   asked = site->holds != 0;
+  if (asked) /* relaxed: a number for readers */
+    __atomic_fetch_add(&resident->parks, 1, __ATOMIC_RELAXED);
   pthread_cond_broadcast(&site->changed);
   pthread_mutex_unlock(&site->lock);
   return asked;

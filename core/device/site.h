@@ -34,6 +34,7 @@ typedef struct vyre__resident {
   struct vyre__resident *next;
   bool present;         /* a launch of it may be on the device */
   uint64_t patience_ns; /* how long it may take to leave */
+  uint64_t parks;       /* times that it left for a hold; atomic, for statistics */
   /* Both are called under the lock: they must not wait and not call the site. */
   void (*leave)(struct vyre__resident *self); /* have the launch leave */
   void (*go_on)(struct vyre__resident *self); /* it may come back */

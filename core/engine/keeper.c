@@ -79,10 +79,8 @@ static void bury(vyre_engine *engine, vyre_status status)
   engine->launch = NULL;
   set_state(engine, VYRE_RING_STATE_ABSENT);
   parked = vyre__engine_left(engine);
-  if (parked)
-    __atomic_fetch_add(&engine->parks, 1, __ATOMIC_RELAXED); /* statistics */
-  else if (status == VYRE_OK && !__atomic_load_n(&engine->stopping, __ATOMIC_RELAXED) &&
-           !vyre__engine_unfinished(engine))
+  if (status == VYRE_OK && !parked && !__atomic_load_n(&engine->stopping, __ATOMIC_RELAXED) &&
+      !vyre__engine_unfinished(engine))
     __atomic_fetch_add(&engine->idle_exits, 1, __ATOMIC_RELAXED); /* statistics */
 }
 
