@@ -9,35 +9,47 @@
 
 #include <string.h>
 
-static bool is_published(const vyre_ring *ring, uint64_t tail)
+static bool is_published(const vyre_ring *ring, uint64_t position, uint32_t *out_low)
 {
-  /* Acquire: pairs with the submitter's release; the item is whole behind it. */
-  return __atomic_load_n(&ring->cells[tail & ring->capacity_mask].published, __ATOMIC_ACQUIRE) ==
-         vyre__ring_stamp(tail);
+  /* Acquire: pairs with the submitter's release; the items are whole behind it. */
+  const uint64_t word =
+      __atomic_load_n(&ring->cells[position & ring->capacity_mask].published, __ATOMIC_ACQUIRE);
+  *out_low = (uint32_t)word & (VYRE_RING_COUNT_MASK | VYRE_RING_CELL_PHASE);
+  return vyre__ring_stamp_of(word) == vyre__ring_stamp(position);
 }
 
-/* Takes items of one phase out of the ring; returns how many. */
-static uint32_t gather(vyre_engine *engine, uint64_t *tail, uint32_t *out_half)
+/* Copies the `count` items of a cell behind the `n` that the batch has, and releases the cell. */
+static void take_cell(vyre_engine *engine, uint64_t position, uint32_t count, uint32_t n)
 {
   vyre_ring *ring = engine->ring;
-  vyre__engine_batch *batch = &engine->batch;
-  uint32_t n = 0;
-  while (n < batch->most && is_published(ring, *tail)) {
-    const vyre_ring_cell *cell = &ring->cells[*tail & ring->capacity_mask];
-    const uint32_t half = cell->flags & VYRE_RING_CELL_PHASE;
-    if (n && half != *out_half)
-      break;
-    *out_half = half;
-    batch->items[n].ticket = *tail;
-    memcpy(batch->items[n].item, cell->item, sizeof cell->item);
-    /* Release: pairs with the submitter's acquire; the item was copied out before. */
-    __atomic_store_n(&ring->released[*tail & ring->capacity_mask], vyre__ring_stamp(*tail),
-                     __ATOMIC_RELEASE);
-    *tail = vyre__ring_step(*tail, 1);
-    ++n;
+  const vyre_ring_cell *cell = &ring->cells[position & ring->capacity_mask];
+  vyre_engine_batch_item *items = engine->batch.items + n;
+  for (uint32_t i = 0; i < count; ++i) {
+    items[i].ticket = vyre__ring_ticket(position, i);
+    memcpy(items[i].item, cell->item[i], sizeof cell->item[i]);
   }
-  if (n) /* relaxed: a mirror for statistics */
-    __atomic_store_n(&ring->header->tail, *tail, __ATOMIC_RELAXED);
+  /* Release: pairs with the submitter's acquire; the items were copied out before. */
+  __atomic_store_n(&ring->released[position & ring->capacity_mask],
+                   vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
+}
+
+/* Takes whole cells of one phase out of the ring; returns how many items. */
+static uint32_t gather(vyre_engine *engine, uint64_t *position, uint32_t *out_half)
+{
+  uint32_t n = 0, low;
+  while (is_published(engine->ring, *position, &low)) {
+    const uint32_t count = low & VYRE_RING_COUNT_MASK, half = (low & VYRE_RING_CELL_PHASE) != 0;
+    if (n + count > engine->batch.most || (n && half != *out_half))
+      break;
+    if (count)
+      *out_half = half;
+    take_cell(engine, *position, count, n);
+    *position = vyre__ring_step(*position, 1);
+    n += count;
+  }
+  /* Relaxed: one tells which items are in hand, the other is a mirror for statistics. */
+  __atomic_store_n(&engine->workers[0].until, vyre__ring_ticket(*position, 0), __ATOMIC_RELAXED);
+  __atomic_store_n(&engine->ring->header->tail, vyre__ring_ticket(*position, 0), __ATOMIC_RELAXED);
   return n;
 }
 
@@ -137,7 +149,6 @@ static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
 static void post(vyre_engine *engine, uint32_t n, uint32_t half)
 {
   const vyre__engine_batch *batch = &engine->batch;
-  vyre_ring *ring = engine->ring;
   vyre_engine_worker *own = &engine->workers[0];
   const uint32_t left = places_left(engine, half);
   uint64_t stored = 0;
@@ -148,11 +159,17 @@ static void post(vyre_engine *engine, uint32_t n, uint32_t half)
   /* Relaxed: the results publish it. */
   __atomic_store_n(&own->stored[half], stored, __ATOMIC_RELAXED);
   for (uint32_t i = 0; i < n; ++i) {
-    vyre_ring_result *result = &ring->results[batch->items[i].ticket & ring->completions_mask];
-    const uint64_t stamp = vyre__ring_stamp(batch->items[i].ticket) << 32;
-    __atomic_store_n(&result->value, stamp | batch->results[i].value, __ATOMIC_RELAXED);
-    /* Release: pairs with the acquire in vyre__engine_look(). */
-    __atomic_store_n(&result->status, stamp | batch->results[i].status, __ATOMIC_RELEASE);
+    const uint64_t ticket = batch->items[i].ticket, position = vyre__ring_position_of(ticket);
+    const uint64_t stamp = vyre__ring_stamp(position);
+    const uint32_t status = batch->results[i].status;
+    vyre_ring_result *result =
+        &engine->ring->results[vyre__engine_entry(engine, position, vyre__ring_index_of(ticket))];
+    __atomic_store_n(&result->value, stamp << 32 | batch->results[i].value, __ATOMIC_RELAXED);
+    /* Release: pairs with the acquire in vyre__engine_look().  The word has 8 bits for a code. */
+    __atomic_store_n(&result->status,
+                     vyre__ring_word(stamp) |
+                         (status < VYRE_STATUS_COUNT ? status : VYRE_ERROR_INTERNAL),
+                     __ATOMIC_RELEASE);
   }
   /* Release: pairs with the acquire in vyre__engine_done(). */
   __atomic_store_n(&own->done, own->done + n, __ATOMIC_RELEASE);
@@ -160,14 +177,15 @@ static void post(vyre_engine *engine, uint32_t n, uint32_t half)
 }
 
 /* Sleeps until an item is there or the thread is asked to end; false for the end. */
-static bool rest(vyre_engine *engine, uint64_t tail)
+static bool rest(vyre_engine *engine, uint64_t position)
 {
   vyre_ring_wake *wake = &engine->ring->header->not_empty;
+  uint32_t low;
   for (;;) {
     const uint32_t epoch = vyre__wake_prepare(wake);
     /* Acquire: pairs with the release of whoever asks the thread to end. */
     const bool stopping = __atomic_load_n(&engine->stopping, __ATOMIC_ACQUIRE);
-    if (stopping || is_published(engine->ring, tail)) {
+    if (stopping || is_published(engine->ring, position, &low)) {
       vyre__wake_cancel(wake);
       return !stopping;
     }
@@ -178,13 +196,13 @@ static bool rest(vyre_engine *engine, uint64_t tail)
 void *vyre__engine_pump(void *self)
 {
   vyre_engine *engine = self;
-  uint64_t tail = engine->first_position;
-  while (rest(engine, tail)) {
+  uint64_t position = engine->first_position;
+  while (rest(engine, position)) {
     uint32_t half = 0;
-    const uint32_t n = gather(engine, &tail, &half);
+    const uint32_t n = gather(engine, &position, &half);
     vyre_status status = vyre__device_check(engine->device, engine->generation, NULL);
     /* After an abort what comes in is dropped: it is finished already. */
-    if (__atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) != VYRE_OK)
+    if (!n || __atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) != VYRE_OK)
       continue;
     if (status == VYRE_OK)
       status = run(engine, n, half);

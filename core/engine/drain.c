@@ -1,14 +1,40 @@
 /* drain.c - waiting until items are finished, whoever consumes their completions. */
 #include "core/engine/engine.h"
 
+/* The items of a place that have no result, by their bits. */
+static uint32_t unfinished_at(const vyre_engine *engine, uint64_t position)
+{
+  vyre__engine_place place;
+  vyre__engine_look(engine, position, &place);
+  return place.pending & ~place.finished;
+}
+
+/* Goes on over what is finished; true if that is all of the span. */
+static bool go_on(const vyre_engine *engine, vyre__engine_span *span)
+{
+  uint32_t unfinished = 0;
+  while (vyre__ring_distance(span->end, span->next) > 0 &&
+         !(unfinished = unfinished_at(engine, span->next)))
+    span->next = vyre__ring_step(span->next, 1);
+  span->blocked =
+      vyre__ring_ticket(span->next, unfinished ? (uint32_t)__builtin_ctz(unfinished) : 0);
+  return !unfinished;
+}
+
 bool vyre__engine_span_finished(vyre_engine *engine, void *self, uint64_t *out_blocked)
 {
   vyre__engine_span *span = self;
-  while (vyre__ring_distance(span->end, span->next) > 0 &&
-         vyre__engine_look(engine, span->next, NULL) != VYRE__TICKET_UNFINISHED)
-    span->next = vyre__ring_step(span->next, 1);
-  *out_blocked = span->next;
-  return vyre__ring_distance(span->end, span->next) <= 0;
+  const bool finished = go_on(engine, span);
+  *out_blocked = span->blocked;
+  return finished;
+}
+
+uint64_t vyre__engine_first_unfinished(const vyre_engine *engine)
+{
+  vyre__engine_span span = {.next = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED),
+                            .end = vyre__engine_head(engine)};
+  (void)go_on(engine, &span);
+  return span.blocked;
 }
 
 /* The tickets of the span that are not finished now: up to `max` stored, all of them counted. */
@@ -16,13 +42,11 @@ static uint32_t list_unfinished(const vyre_engine *engine, const vyre__engine_sp
                                 uint64_t *out_unfinished, uint32_t max)
 {
   uint32_t n = 0;
-  for (uint64_t ticket = span->next; ticket != span->end; ticket = vyre__ring_step(ticket, 1)) {
-    if (vyre__engine_look(engine, ticket, NULL) != VYRE__TICKET_UNFINISHED)
-      continue;
-    if (n < max)
-      out_unfinished[n] = ticket;
-    ++n;
-  }
+  for (uint64_t position = span->next; position != span->end;
+       position = vyre__ring_step(position, 1))
+    for (uint32_t left = unfinished_at(engine, position); left; left &= left - 1, ++n)
+      if (n < max)
+        out_unfinished[n] = vyre__ring_ticket(position, (uint32_t)__builtin_ctz(left));
   return n;
 }
 

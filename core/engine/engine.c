@@ -19,6 +19,10 @@
 /* How long destroy waits for a launch whose items do not end. */
 #define PATIENCE_NS 10000000000ull
 
+#ifdef VYRE_TESTING
+uint64_t vyre__engine_first_position;
+#endif
+
 static vyre_status read_handlers(const vyre_engine_handlers *handlers, vyre_engine_handlers *out,
                                  vyre_error *err)
 {
@@ -62,7 +66,9 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
     status = VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
                        "plugin %s found no kernel for '%s' and reported no error",
                        device->backend->name, entry);
-  engine->batch.most = engine->plan.capacity < BATCH_MOST ? engine->plan.capacity : BATCH_MOST;
+  engine->batch.most = engine->plan.capacity < BATCH_MOST / VYRE_RING_CELL_ITEMS
+                           ? engine->plan.capacity * VYRE_RING_CELL_ITEMS
+                           : BATCH_MOST;
   engine->batch.workgroup = wide ? BATCH_WORKGROUP : 1;
   if (engine->batch.workgroup > info.max_workgroup_items)
     engine->batch.workgroup = info.max_workgroup_items ? info.max_workgroup_items : 1;
@@ -91,25 +97,69 @@ static vyre_status start_thread(vyre_engine *engine, vyre_error *err)
   return VYRE_OK;
 }
 
-/* Frees what there is; the thread has ended or was never there. */
-static void release(vyre_engine *engine)
+/* Frees what there is.  In a child it is only forgotten. */
+static void free_now(vyre__deferred *node)
 {
+  vyre_engine *engine = VYRE__OWNER(vyre_engine, freeing, node);
   vyre_device *device = engine->device;
   const vyre_allocator allocator = engine->allocator;
-  if (engine->module && vyre__context_is_ours(device->context)) {
-    if (engine->launch) { /* start failed behind the first launch */
-      /* Release: pairs with the acquire of the device's workers. */
-      __atomic_store_n(&engine->ring->header->stop, 1, __ATOMIC_RELEASE);
-      device->backend->pending_release(engine->launch);
-    }
+  if (engine->module && vyre__context_is_ours(device->context))
     device->backend->module_unload(vyre__device_handle(device, engine->generation), engine->module);
-  }
+  vyre__arena_free(engine);
   vyre__engine_free_memory(engine);
   if (engine->plan.input)
     vyre__buffer_release(engine->plan.input);
   vyre__deallocate(&allocator, engine->choice);
   vyre__deallocate(&allocator, engine);
   vyre__device_release(device);
+}
+
+/* The thread has ended or was never there. */
+static void release(vyre_engine *engine)
+{
+  vyre_device *device = engine->device;
+  engine->freeing.run = free_now;
+  if (!vyre__context_is_ours(device->context)) {
+    free_now(&engine->freeing);
+    return;
+  }
+  if (engine->launch) { /* start failed behind the first launch */
+    /* Release: pairs with the acquire of the device's workers. */
+    __atomic_fetch_or(&engine->ring->header->stop, VYRE_ENGINE_STOP, __ATOMIC_RELEASE);
+    device->backend->pending_release(engine->launch);
+    vyre__engine_left(engine);
+  }
+  vyre__engine_part(engine);
+  vyre__device_retire(device, &engine->freeing);
+}
+
+/* Code and memory; nothing is resident on the device meanwhile, unless it does not mind. */
+static vyre_status furnish(vyre_engine *engine, const vyre_engine_handlers *handlers,
+                           vyre_error *err)
+{
+  vyre_status status = vyre__device_quiesce(engine->device, err);
+  if (status != VYRE_OK)
+    return status;
+  if ((status = load(engine, handlers, err)) == VYRE_OK &&
+      (status = vyre__engine_make_memory(engine, err)) == VYRE_OK &&
+      (status = vyre__arena_make(engine, err)) == VYRE_OK)
+    status = vyre__engine_build_rules(engine, handlers, err);
+  vyre__device_resume(engine->device);
+  return status;
+}
+
+/* The first launch, so that start() tells its error. */
+static vyre_status move_in(vyre_engine *engine, vyre_error *err)
+{
+  vyre_status status;
+  vyre__engine_join(engine);
+  if (!engine->plan.persistent)
+    return VYRE_OK;
+  vyre__site_enter_wait(engine->device->site, &engine->resident);
+  status = vyre__engine_launch(engine, err);
+  if (status != VYRE_OK)
+    vyre__engine_left(engine);
+  return status;
 }
 
 static vyre_status build(vyre_engine *engine, const vyre_engine_handlers *handlers, vyre_error *err)
@@ -122,13 +172,11 @@ static vyre_status build(vyre_engine *engine, const vyre_engine_handlers *handle
   engine->shares_cores = info->device_class == VYRE_DEVICE_CPU;
   engine->spin_ns = engine->shares_cores ? SPIN_CPU_NS : SPIN_DEVICE_NS;
   engine->slice_ns = SLICE_NS;
-  if ((status = load(engine, handlers, err)) != VYRE_OK ||
-      (status = vyre__engine_make_memory(engine, err)) != VYRE_OK ||
-      (status = vyre__engine_build_rules(engine, handlers, err)) != VYRE_OK)
+  if ((status = furnish(engine, handlers, err)) != VYRE_OK)
     return status;
   engine->oldest = engine->first_position;
   engine->bank.boundary = engine->bank.previous = engine->first_position;
-  if (engine->plan.persistent && (status = vyre__engine_launch(engine, err)) != VYRE_OK)
+  if ((status = move_in(engine, err)) != VYRE_OK)
     return status;
   return start_thread(engine, err);
 }
@@ -161,6 +209,9 @@ vyre_status vyre_engine_start(vyre_device *device, const vyre_engine_handlers *h
   engine->generation = vyre_device_generation(device);
   engine->allocator = device->allocator;
   engine->plan = plan;
+#ifdef VYRE_TESTING
+  engine->first_position = vyre__engine_first_position;
+#endif
   if (plan.input)
     vyre__buffer_retain(plan.input);
   status = build(engine, &set, err);
@@ -215,11 +266,11 @@ vyre_status vyre_engine_get_stats(const vyre_engine *engine, vyre_engine_stats *
     return VYRE_FAIL(err, VYRE_ERROR_FORKED, NULL, "the engine belongs to the parent process");
   /* Relaxed throughout: numbers for a reader, each true at some moment of the call. */
   stats.completed = __atomic_load_n(&engine->consumed, __ATOMIC_RELAXED);
-  stats.submitted =
-      (uint64_t)vyre__ring_distance(vyre__engine_head(engine), engine->first_position);
+  stats.submitted = __atomic_load_n(&engine->submitted, __ATOMIC_RELAXED);
   stats.persistent = engine->plan.persistent;
   stats.launches = __atomic_load_n(&engine->launches, __ATOMIC_RELAXED);
   stats.idle_exits = __atomic_load_n(&engine->idle_exits, __ATOMIC_RELAXED);
+  stats.parks = __atomic_load_n(&engine->parks, __ATOMIC_RELAXED);
   stats.overflows = __atomic_load_n(&engine->overflows, __ATOMIC_RELAXED);
   stats.workers = engine->plan.workers;
   if (!vyre__struct_write(out_stats, &stats, sizeof stats,

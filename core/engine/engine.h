@@ -13,6 +13,7 @@
 #include "core/device/device.h"
 #include "core/ring/ring.h"
 
+#include "core/engine/arena.h"
 #include "core/engine/engine_layout.h"
 
 #include <pthread.h>
@@ -84,7 +85,7 @@ struct vyre_engine {
   uint32_t rule_sets;
   uint64_t first_position;
 
-  uint32_t *correlations; /* by ticket mod completions; atomic, relaxed */
+  uint32_t *correlations; /* an entry for each of results[]; atomic, relaxed */
 
   pthread_t thread;
   bool threaded;                /* there is a thread to join */
@@ -93,17 +94,32 @@ struct vyre_engine {
   vyre_ring_wake ended;         /* where stop and destroy sleep until the thread has ended */
   vyre__engine_bank bank;
   vyre__engine_batch batch;
+  vyre__engine_arena arena;
+  vyre__resident resident; /* what the device knows of the launch */
+  bool joined;             /* it does */
+  vyre__deferred freeing;
+
+  /* Items in places that were taken; any submitter.  On lines that nobody else writes. */
+  uint64_t pad0[16];
+  uint64_t submitted;
+  uint64_t pad1[15];
 
   /* Atomic words, each with its writers. */
-  uint64_t oldest;     /* every ticket before it is consumed; any reaper */
+  uint64_t oldest;     /* all items of the places before this position are consumed; any reaper */
   uint64_t consumed;   /* completions handed out; any reaper */
   uint64_t overflows;  /* any reaper */
   uint64_t launches;   /* the thread */
   uint64_t idle_exits; /* the thread */
+  uint64_t parks;      /* the thread */
   uint32_t stopping;   /* 1: the thread ends once its launch has; stop, destroy */
   uint32_t has_ended;  /* 1: the thread uses nothing any more; the thread */
   vyre_status aborted; /* what unfinished items complete with; OK: they are still to be served */
 };
+
+#ifdef VYRE_TESTING
+/* The first position of engines that are started from now on. */
+extern uint64_t vyre__engine_first_position;
+#endif
 
 /* ---- options.c, rules.c, choice.c, memory.c ---- */
 
@@ -134,7 +150,7 @@ vyre_status vyre__engine_make_buffer(vyre_engine *engine, vyre__region *region, 
 
 /*
  * True once the wait is over.  Otherwise `*out_blocked` is the ticket that it waits for, or the
- * engine's head if it waits for none in particular.
+ * next one to be issued if it waits for none in particular.
  */
 typedef bool (*vyre__engine_condition)(vyre_engine *engine, void *self, uint64_t *out_blocked);
 
@@ -145,7 +161,7 @@ vyre_status vyre__engine_wait_until(vyre_engine *engine, vyre__engine_condition 
 /* INVALID_ARGUMENT for NULL, FORKED in a child, else OK. */
 vyre_status vyre__engine_check(const vyre_engine *engine);
 
-/* The lowest ticket without a result, or the head. */
+/* The lowest ticket without a result, or the next one to be issued. */
 uint64_t vyre__engine_first_unfinished(const vyre_engine *engine);
 
 /* Wakes everybody who waits for completions. */
@@ -153,8 +169,15 @@ void vyre__engine_tell(vyre_engine *engine);
 
 /* ---- submit.c, reap.c, drain.c ---- */
 
-/* The next ticket to be issued. */
+/* The next position to be handed out. */
 uint64_t vyre__engine_head(const vyre_engine *engine);
+
+/* An item's entry in results[] and correlations[]. */
+static inline uint64_t vyre__engine_entry(const vyre_engine *engine, uint64_t position,
+                                          uint32_t index)
+{
+  return (position & engine->ring->completions_mask) << VYRE_RING_INDEX_BITS | index;
+}
 
 /* Items that were completed by the device or the pump; acquire: their results are there. */
 uint64_t vyre__engine_done(const vyre_engine *engine);
@@ -162,23 +185,39 @@ uint64_t vyre__engine_done(const vyre_engine *engine);
 /* True while some accepted item has no result. */
 bool vyre__engine_unfinished(const vyre_engine *engine);
 
-/* What one look at a ticket finds. */
-typedef enum vyre__ticket_state {
-  VYRE__TICKET_UNFINISHED,
-  VYRE__TICKET_FINISHED,
-  VYRE__TICKET_CONSUMED
-} vyre__ticket_state;
+/* What one look at a place finds.  Bit i stands for the item of index i. */
+typedef struct vyre__engine_place {
+  uint64_t word;     /* of completion[] */
+  uint32_t pending;  /* items whose completion nobody has taken; of an unpublished batch only one */
+  uint32_t finished; /* those of them that have a result, which is here: */
+  uint32_t result[VYRE_RING_CELL_ITEMS];
+  vyre_status status[VYRE_RING_CELL_ITEMS];
+} vyre__engine_place;
+void vyre__engine_look(const vyre_engine *engine, uint64_t position, vyre__engine_place *out_place);
 
-/* `out_completion` (may be NULL) is filled where the ticket is FINISHED. */
-vyre__ticket_state vyre__engine_look(const vyre_engine *engine, uint64_t ticket,
-                                     vyre_completion *out_completion);
-
-/* True once every ticket before `self->end` is finished; `next` is where the look goes on. */
+/*
+ * True once every item of the places before `self->end` is finished; `next` is the position where
+ * the look goes on, `blocked` the first ticket there without a result.
+ */
 typedef struct vyre__engine_span {
   uint64_t next;
   uint64_t end;
+  uint64_t blocked;
 } vyre__engine_span;
 bool vyre__engine_span_finished(vyre_engine *engine, void *span, uint64_t *out_blocked);
+
+/* Submits one item whose bytes lie in a block of the arena; the block goes back with it. */
+vyre_status vyre__engine_submit_block(vyre_engine *engine, const vyre_work_item *item,
+                                      uint32_t block, uint64_t *out_ticket);
+
+/* ---- park.c ---- */
+
+/* Tells the device of a persistent engine, so that its launch is parked where need be. */
+void vyre__engine_join(vyre_engine *engine);
+/* The launch has left for good. */
+void vyre__engine_part(vyre_engine *engine);
+/* The launch has left; true if it was asked to, for a call on the device. */
+bool vyre__engine_left(vyre_engine *engine);
 
 /* ---- keeper.c, batch.c, stop.c ---- */
 

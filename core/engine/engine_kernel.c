@@ -30,15 +30,28 @@ typedef struct vyre__worker {
   VYRE_GLOBAL vyre_engine_worker *workers;
   VYRE_GLOBAL vyre_engine_worker *own;
   VYRE_GLOBAL vyre_engine_state *state;
+  VYRE_GLOBAL vyre_engine_claims *claims;
+  VYRE_GLOBAL vyre_engine_claims *own_claims;
+  VYRE_GLOBAL vyre_u32 *taken;
   VYRE_GLOBAL const vyre_u8 *rules;
   VYRE_GLOBAL const vyre_u8 *input;
   VYRE_GLOBAL vyre_job_record *records;
   vyre_u64 cells_mask;
   vyre_u64 results_mask;
+  vyre_u64 claimed;
   vyre_u64 done;
   vyre_u64 stored[2];
   vyre_engine_push push;
 } vyre__worker;
+
+/* What one exchange takes: consecutive items, in cells that the worker has looked at. */
+typedef struct vyre__hand {
+  vyre_u64 position; /* of the first cell */
+  vyre_u32 index;    /* of the first item in it */
+  vyre_u32 cells;    /* the last one perhaps in part */
+  vyre_u32 items;
+  vyre_u8 low[VYRE__CLAIM_MOST]; /* each cell's published word, without the stamp */
+} vyre__hand;
 
 /*
  * Runs one item and returns its status; nothing is read for an item that cannot be run.  The job
@@ -67,15 +80,58 @@ VYRE_FUNCTION vyre_u64 vyre__stamp(vyre_u64 position)
   return (position + 1u) & VYRE_RING_POSITION_MASK;
 }
 
-/* True if the item of this position can be read. */
-VYRE_FUNCTION vyre_u32 vyre__published(const vyre__worker *w, vyre_u64 position)
+/* True if the cell of this position can be read; `out_low` has its count and phase. */
+VYRE_FUNCTION vyre_u32 vyre__published(const vyre__worker *w, vyre_u64 position, vyre_u32 *out_low)
 {
+  vyre_u64 word;
   position &= VYRE_RING_POSITION_MASK;
-  /* Acquire: pairs with the producer's release of `published`; the item is whole behind it. */
-  return vyre_atomic_load_u64(&w->cells[position & w->cells_mask].published, VYRE_ACQUIRE,
-                              VYRE_SCOPE_SYSTEM) == vyre__stamp(position)
-             ? 1u
-             : 0u;
+  /* Acquire: pairs with the producer's release of `published`; the items are whole behind it. */
+  word = vyre_atomic_load_u64(&w->cells[position & w->cells_mask].published, VYRE_ACQUIRE,
+                              VYRE_SCOPE_SYSTEM);
+  *out_low = (vyre_u32)word & ((1u << VYRE_RING_STAMP_SHIFT) - 1u);
+  return (word >> VYRE_RING_STAMP_SHIFT) == vyre__stamp(position) ? 1u : 0u;
+}
+
+/* Items of a cell from `index` on; none if the cell has no such item. */
+VYRE_FUNCTION vyre_u32 vyre__items_from(vyre_u32 low, vyre_u32 index)
+{
+  const vyre_u32 count = low & VYRE_RING_COUNT_MASK;
+  return count > index ? count - index : 0u;
+}
+
+/* Looks from the tail on for `most` items; the last cell may have some more. */
+VYRE_FUNCTION void vyre__look(const vyre__worker *w, vyre_u64 tail, vyre_u32 most, vyre__hand *hand)
+{
+  vyre_u32 index = (vyre_u32)tail & VYRE_RING_INDEX_MASK, low;
+  hand->position = tail >> VYRE_RING_INDEX_BITS;
+  hand->index = index;
+  hand->cells = 0u;
+  hand->items = 0u;
+  while (hand->items < most && hand->cells < VYRE__CLAIM_MOST &&
+         vyre__published(w, hand->position + hand->cells, &low)) {
+    hand->items += vyre__items_from(low, index);
+    hand->low[hand->cells] = (vyre_u8)low;
+    hand->cells += 1u;
+    index = 0u;
+  }
+}
+
+/* Leaves the first `n` items in the hand; returns the ticket behind them. */
+VYRE_FUNCTION vyre_u64 vyre__cut(vyre__hand *hand, vyre_u32 n)
+{
+  vyre_u32 index = hand->index, left = n, k;
+  for (k = 0u; k < hand->cells; ++k) {
+    const vyre_u32 there = vyre__items_from(hand->low[k], index);
+    if (there > left) {
+      index += left;
+      hand->cells = left != 0u ? k + 1u : k;
+      break;
+    }
+    left -= there;
+    index = 0u;
+  }
+  hand->items = n;
+  return ((hand->position + k) & VYRE_RING_POSITION_MASK) << VYRE_RING_INDEX_BITS | index;
 }
 
 /* How a look at the ring ended. */
@@ -84,32 +140,41 @@ VYRE_FUNCTION vyre_u32 vyre__published(const vyre__worker *w, vyre_u64 position)
 #define VYRE__CLAIM_TAKEN 2u
 
 /*
- * Takes the next items, at most `most`, and no more than a fair share when few are left.  A stale
- * tail does no harm: its cell then carries another stamp, or the exchange fails.
+ * Takes the next items, at most `most`, and no more than a fair share when few are left: when there
+ * is not as much for every worker, as far as cells like these go.  A stale tail does no harm: its
+ * cell then carries another stamp, or the exchange fails.
  */
-VYRE_FUNCTION vyre_u32 vyre__claim(const vyre__worker *w, vyre_u32 most, vyre_u64 *out_position,
-                                   vyre_u32 *out_n)
+VYRE_FUNCTION vyre_u32 vyre__claim(vyre__worker *w, vyre_u32 most, vyre__hand *hand)
 {
-  /* Relaxed: the tail only hands out positions; what they hold is ordered by `published`. */
+  /* Relaxed: the tail only hands out tickets; what they hold is ordered by `published`. */
   const vyre_u64 tail = vyre_atomic_load_u64(&w->state->tail, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
   vyre_u64 next;
-  vyre_u32 n = 0u;
-  while (n < most && vyre__published(w, tail + n))
-    ++n;
-  if (n == 0u)
+  vyre_u32 n, low;
+  vyre__look(w, tail, most, hand);
+  if (hand->cells == 0u)
     return VYRE__CLAIM_EMPTY;
-  if (n > 1u && (n < most || !vyre__published(w, tail + (vyre_u64)most * w->push.workers - 1u))) {
+  n = hand->items < most ? hand->items : most;
+  if (n > 1u &&
+      (n < most ||
+       !vyre__published(w, hand->position + (vyre_u64)hand->cells * w->push.workers - 1u, &low))) {
     n /= w->push.workers;
     n = n == 0u ? 1u : n;
   }
-  next = (tail + n) & VYRE_RING_POSITION_MASK;
-  /* Relaxed, as above: between workers the exchange alone decides whose the positions are. */
-  if (vyre_atomic_cas_u64(&w->state->tail, tail, next, VYRE_RELAXED, VYRE_SCOPE_DEVICE) != tail)
+  next = vyre__cut(hand, n);
+  /* Before the exchange, so that nobody sees the items taken and not counted.  Relaxed: the
+     exchange releases it. */
+  vyre_atomic_store_u64(&w->own_claims->items, w->claimed + n, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  /* Release: pairs with the acquire in vyre__all_done().  Between workers the exchange alone
+     decides whose the items are. */
+  if (vyre_atomic_cas_u64(&w->state->tail, tail, next, VYRE_RELEASE, VYRE_SCOPE_DEVICE) != tail) {
+    vyre_atomic_store_u64(&w->own_claims->items, w->claimed, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
     return VYRE__CLAIM_LOST;
+  }
+  w->claimed += n;
+  /* Relaxed: tells the host which items are in somebody's hands. */
+  vyre_atomic_store_u64(&w->own->until, next, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
   /* A mirror for statistics; several workers write it and it may go back for a moment. */
   vyre_atomic_store_u64(&w->header->tail, next, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
-  *out_position = tail;
-  *out_n = n;
   return VYRE__CLAIM_TAKEN;
 }
 
@@ -134,42 +199,91 @@ VYRE_FUNCTION void vyre__open_bank(const vyre__worker *w, vyre_u32 half, vyre_jo
 /* Posts a result.  After it the host may hand the result's place to another item. */
 VYRE_FUNCTION void vyre__complete(vyre__worker *w, vyre_u64 ticket, vyre_u32 value, vyre_u32 status)
 {
-  VYRE_GLOBAL vyre_ring_result *result = &w->results[ticket & w->results_mask];
-  const vyre_u64 stamp = vyre__stamp(ticket) << 32; /* its low 32 bits */
-  vyre_atomic_store_u64(&result->value, stamp | value, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+  const vyre_u64 position = ticket >> VYRE_RING_INDEX_BITS, stamp = vyre__stamp(position);
+  VYRE_GLOBAL vyre_ring_result *result =
+      &w->results[(position & w->results_mask) << VYRE_RING_INDEX_BITS |
+                  (ticket & VYRE_RING_INDEX_MASK)];
+  vyre_atomic_store_u64(&result->value, stamp << 32 | value, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
   /* Release: pairs with the host's acquire of this word; records, counts and the value are there
      before it. */
-  vyre_atomic_store_u64(&result->status, stamp | status, VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
+  vyre_atomic_store_u64(&result->status, stamp << VYRE_RING_STAMP_SHIFT | status, VYRE_RELEASE,
+                        VYRE_SCOPE_SYSTEM);
   w->done += 1u;
   /* Release: pairs with the host's acquire when it counts what is finished. */
   vyre_atomic_store_u64(&w->own->done, w->done, VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
 }
 
-/* Copies one claimed item out of its cell, runs it, posts its result. */
-VYRE_FUNCTION void vyre__serve(vyre_ctx *c, vyre__worker *w, vyre_u64 position)
+/* Runs one item that was copied out of its cell, and posts its result. */
+VYRE_FUNCTION void vyre__serve(vyre_ctx *c, vyre__worker *w, vyre_u64 ticket, const vyre_u32 *item,
+                               vyre_u32 half)
 {
-  VYRE_GLOBAL vyre_ring_cell *cell = &w->cells[position & w->cells_mask];
-  const vyre_u32 offset = cell->item[0], size = cell->item[1];
-  const vyre_u32 half = cell->flags & VYRE_RING_CELL_PHASE;
   vyre_u32 value, status;
   vyre_job job;
-  job.ticket = position;
-  job.rule_set_id = cell->item[2];
-  job.correlation = cell->item[3];
+  job.ticket = ticket;
+  job.rule_set_id = item[2];
+  job.correlation = item[3];
   job.wanted = 0u;
   job.stored = 0u;
   job.reserved = 0u;
-  /* Release: pairs with the producer's acquire; the item was copied out before. */
-  vyre_atomic_store_u64(&w->released[position & w->cells_mask], vyre__stamp(position), VYRE_RELEASE,
-                        VYRE_SCOPE_SYSTEM);
   vyre__open_bank(w, half, &job);
-  status = vyre__run_item(c, &w->push, w->rules, w->input, offset, size, &job, &value);
+  status = vyre__run_item(c, &w->push, w->rules, w->input, item[0], item[1], &job, &value);
   if (job.stored != 0u) {
     w->stored[half] += job.stored;
     /* Relaxed: the completion that follows publishes it. */
     vyre_atomic_store_u64(&w->own->stored[half], w->stored[half], VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
   }
-  vyre__complete(w, position, value, status);
+  vyre__complete(w, ticket, value, status);
+}
+
+/* `n` of the `count` items of a cell were copied out: gives its place back behind the last one. */
+VYRE_FUNCTION void vyre__release(const vyre__worker *w, vyre_u64 position, vyre_u32 count,
+                                 vyre_u32 n)
+{
+  const vyre_u64 place = position & w->cells_mask;
+  if (n < count) {
+    VYRE_GLOBAL vyre_u32 *taken = &w->taken[place];
+    /* Release and acquire: pairs with itself in the other workers that share the cell; whoever is
+       last has all their copies behind it. */
+    if (vyre_atomic_add_u32(taken, n, VYRE_ACQ_REL, VYRE_SCOPE_DEVICE) + n != count)
+      return;
+    /* Relaxed: the release below and the next cell's publication order it before the next add. */
+    vyre_atomic_store_u32(taken, 0u, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  }
+  /* Release: pairs with the producer's acquire; the items were copied out before. */
+  vyre_atomic_store_u64(&w->released[place], vyre__stamp(position) << VYRE_RING_STAMP_SHIFT,
+                        VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
+}
+
+/* Copies `n` items from `first` on out of their cell, and serves them. */
+VYRE_FUNCTION void vyre__serve_cell(vyre_ctx *c, vyre__worker *w, vyre_u64 position, vyre_u32 low,
+                                    vyre_u32 first, vyre_u32 n)
+{
+  VYRE_GLOBAL const vyre_ring_cell *cell = &w->cells[position & w->cells_mask];
+  const vyre_u32 half = (low & VYRE_RING_CELL_PHASE) != 0u ? 1u : 0u;
+  const vyre_u64 ticket = position << VYRE_RING_INDEX_BITS | first;
+  vyre_u32 item[VYRE_RING_CELL_ITEMS][4], i;
+  for (i = 0u; i < n; ++i) {
+    item[i][0] = cell->item[first + i][0];
+    item[i][1] = cell->item[first + i][1];
+    item[i][2] = cell->item[first + i][2];
+    item[i][3] = cell->item[first + i][3];
+  }
+  vyre__release(w, position, low & VYRE_RING_COUNT_MASK, n);
+  for (i = 0u; i < n; ++i)
+    vyre__serve(c, w, ticket + i, item[i], half);
+}
+
+/* Serves all that was claimed. */
+VYRE_FUNCTION void vyre__serve_hand(vyre_ctx *c, vyre__worker *w, const vyre__hand *hand)
+{
+  vyre_u32 index = hand->index, left = hand->items, k;
+  for (k = 0u; k < hand->cells; ++k) {
+    const vyre_u32 there = vyre__items_from(hand->low[k], index);
+    const vyre_u32 n = there < left ? there : left;
+    vyre__serve_cell(c, w, (hand->position + k) & VYRE_RING_POSITION_MASK, hand->low[k], index, n);
+    left -= n;
+    index = 0u;
+  }
 }
 
 /* Wakes host threads that sleep until something is completed. */
@@ -193,10 +307,10 @@ VYRE_FUNCTION void vyre__tell(vyre_ctx *c, const vyre__worker *w)
 }
 
 /* True once all workers of this launch have to leave. */
-VYRE_FUNCTION vyre_u32 vyre__must_leave(const vyre__worker *w)
+VYRE_FUNCTION vyre_u32 vyre__must_leave(const vyre__worker *w, vyre_u32 stop)
 {
-  /* Acquire: a launch after a stop sees what the host did before it.  Relaxed: a mark, no data. */
-  return vyre_atomic_load_u32(&w->header->stop, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM) != 0u ||
+  /* Relaxed: a mark, no data. */
+  return (stop & VYRE_ENGINE_STOP) != 0u ||
                  vyre_atomic_load_u32(&w->state->leaving, VYRE_RELAXED, VYRE_SCOPE_DEVICE) ==
                      (w->push.launch << 2 | VYRE_ENGINE_LEAVE_NOW)
              ? 1u
@@ -212,18 +326,35 @@ VYRE_FUNCTION void vyre__leave_now(const vyre__worker *w)
                         VYRE_RELAXED, VYRE_SCOPE_DEVICE);
 }
 
-/* True if every item that was ever claimed is done. */
+/*
+ * True if every worker has done what it claimed.  `done` first: a claim in between makes the answer
+ * "no".
+ */
 VYRE_FUNCTION vyre_u32 vyre__all_done(const vyre__worker *w)
 {
-  const vyre_u64 tail = vyre_atomic_load_u64(&w->state->tail, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE);
-  vyre_u64 done = 0u;
   vyre_u32 i;
-  for (i = 0u; i < w->push.workers; ++i)
-    done += vyre_atomic_load_u64(&w->workers[i].done, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM);
-  return ((tail - w->push.first_position) & VYRE_RING_POSITION_MASK) ==
-                 (done & VYRE_RING_POSITION_MASK)
-             ? 1u
-             : 0u;
+  /* Acquire: pairs with the release of each claim up to this tail; they are all counted below. */
+  (void)vyre_atomic_load_u64(&w->state->tail, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE);
+  for (i = 0u; i < w->push.workers; ++i) {
+    /* Acquire: keeps the two loads in order. */
+    const vyre_u64 done =
+        vyre_atomic_load_u64(&w->workers[i].done, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM);
+    if (vyre_atomic_load_u64(&w->claims[i].items, VYRE_RELAXED, VYRE_SCOPE_DEVICE) != done)
+      return 0u;
+  }
+  return 1u;
+}
+
+/*
+ * The host wants the device for itself: nothing is claimed any more, and all leave together once
+ * nothing is being run.  Until then the host may change its mind, and nobody is missing.
+ */
+VYRE_FUNCTION void vyre__park(vyre_ctx *c, const vyre__worker *w, vyre_u32 misses)
+{
+  if (vyre__all_done(w))
+    vyre__leave_now(w);
+  else
+    vyre_backoff(c, misses);
 }
 
 /*
@@ -233,7 +364,8 @@ VYRE_FUNCTION vyre_u32 vyre__all_done(const vyre__worker *w)
 VYRE_FUNCTION void vyre__try_to_leave(const vyre__worker *w)
 {
   const vyre_u32 asked = w->push.launch << 2 | VYRE_ENGINE_LEAVE_ASKED;
-  vyre_u32 old = vyre_atomic_load_u32(&w->state->leaving, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  vyre_u32 old = vyre_atomic_load_u32(&w->state->leaving, VYRE_RELAXED, VYRE_SCOPE_DEVICE), low;
+  vyre_u64 tail;
   if ((old >> 2) == w->push.launch && (old & 3u) != 0u)
     return; /* another worker asks */
   if (!vyre__all_done(w) ||
@@ -245,11 +377,13 @@ VYRE_FUNCTION void vyre__try_to_leave(const vyre__worker *w)
      stored, then the ring is looked at.  Either the item is seen here, or it sees LEAVING and has
      the keeper start another launch. */
   vyre_fence(VYRE_SEQ_CST, VYRE_SCOPE_SYSTEM);
-  if (vyre__published(w, vyre_atomic_load_u64(&w->state->tail, VYRE_RELAXED, VYRE_SCOPE_DEVICE)) ||
-      !vyre__all_done(w)) {
+  tail = vyre_atomic_load_u64(&w->state->tail, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  if (vyre__published(w, tail >> VYRE_RING_INDEX_BITS, &low) || !vyre__all_done(w)) {
     vyre_atomic_store_u32(&w->header->state, VYRE_RING_STATE_RUNNING, VYRE_RELAXED,
                           VYRE_SCOPE_SYSTEM);
-    vyre_atomic_store_u32(&w->state->leaving, w->push.launch << 2, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+    /* An exchange: another worker may have sent everybody away meanwhile. */
+    vyre_atomic_cas_u32(&w->state->leaving, asked, w->push.launch << 2, VYRE_RELAXED,
+                        VYRE_SCOPE_DEVICE);
     return;
   }
   vyre_atomic_store_u32(&w->state->leaving, w->push.launch << 2 | VYRE_ENGINE_LEAVE_NOW,
@@ -266,10 +400,23 @@ VYRE_FUNCTION void vyre__work(vyre_ctx *c, vyre__worker *w)
   vyre_u64 now = born, busy = born; /* busy: when it last had something to do */
   vyre_u64 told_of = w->done;       /* completions that the host was told of */
   vyre_u32 most = 1u, misses = 0u;
-  while (!vyre__must_leave(w)) {
-    vyre_u64 position = 0u, before;
-    vyre_u32 n = 0u, i;
-    const vyre_u32 claim = vyre__claim(w, most, &position, &n);
+  vyre__hand hand;
+  for (;;) {
+    /* Acquire: a launch after a stop sees what the host did before it. */
+    const vyre_u32 stop = vyre_atomic_load_u32(&w->header->stop, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM);
+    vyre_u32 claim;
+    vyre_u64 before;
+    if (vyre__must_leave(w, stop))
+      break;
+    if ((stop & VYRE_ENGINE_PARK) != 0u) {
+      if (told_of != w->done)
+        vyre__tell(c, w);
+      told_of = w->done;
+      vyre__park(c, w, misses);
+      misses += 1u;
+      continue;
+    }
+    claim = vyre__claim(w, most, &hand);
     if (claim == VYRE__CLAIM_LOST)
       continue;
     if (claim == VYRE__CLAIM_EMPTY) {
@@ -289,8 +436,7 @@ VYRE_FUNCTION void vyre__work(vyre_ctx *c, vyre__worker *w)
         now = vyre_clock_ns(c);
       before = now;
       misses = 0u;
-      for (i = 0u; i < n; ++i)
-        vyre__serve(c, w, (position + i) & VYRE_RING_POSITION_MASK);
+      vyre__serve_hand(c, w, &hand);
       now = vyre_clock_ns(c);
       busy = now;
       if (now - before < VYRE__CLAIM_NS)
@@ -331,11 +477,15 @@ VYRE_SEGMENT(vyre_engine_persistent)
   w.workers = (VYRE_GLOBAL vyre_engine_worker *)(control + sizeof(vyre_engine_control));
   w.own = w.workers + vyre_group_id(c, 0);
   w.state = (VYRE_GLOBAL vyre_engine_state *)state;
+  w.claims = (VYRE_GLOBAL vyre_engine_claims *)(state + sizeof(vyre_engine_state));
+  w.own_claims = w.claims + vyre_group_id(c, 0);
+  w.taken = (VYRE_GLOBAL vyre_u32 *)(w.claims + w.push.workers);
   w.rules = rules;
   w.input = input;
   w.records = records;
   /* This worker's counts go on from its last launch, which has ended. */
   w.done = w.own->done;
+  w.claimed = w.done;
   w.stored[0] = w.own->stored[0];
   w.stored[1] = w.own->stored[1];
   vyre__work(c, &w);

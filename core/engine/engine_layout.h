@@ -38,18 +38,21 @@ typedef struct vyre_engine_control {
 typedef struct vyre_engine_worker {
   vyre_ring_u64 done;      /* items completed; stored with release behind each result */
   vyre_ring_u64 stored[2]; /* records stored, by half of the bank */
-  vyre_ring_u64 pad[13];
+  vyre_ring_u64 until;     /* the ticket behind the items that it claimed last */
+  vyre_ring_u64 pad[12];
 } vyre_engine_worker;
 
 /*
- * Device memory: the words that workers contend for.  Zero at the start but for `tail`.
+ * Device memory: the words that workers contend for.  Zero at the start but for `tail`.  Behind
+ * them lie a vyre_engine_claims for each worker, and a u32 for each place of the ring: how many
+ * items of its cell were copied out, while several workers share them.
  *
  * `cursor[half][k]` hands out the places of a half of the bank.  A half uses its two cursors by
  * turns: every item zeroes the cursor that its half uses next, before it completes, so nobody has
  * to reset a word that the device may be using.
  */
 typedef struct vyre_engine_state {
-  vyre_ring_u64 tail; /* the next position to claim */
+  vyre_ring_u64 tail; /* the next ticket to claim */
   vyre_ring_u32 pad0[30];
   vyre_ring_u32 leaving; /* launch << 2 | VYRE_ENGINE_LEAVE_… */
   vyre_ring_u32 pad1[31];
@@ -58,13 +61,22 @@ typedef struct vyre_engine_state {
   vyre_ring_u32 cursor[2][32]; /* a line for each half; [half][0] and [half][1] */
 } vyre_engine_state;
 
+/* Device memory, written by one worker alone. */
+typedef struct vyre_engine_claims {
+  vyre_ring_u64 items; /* that it claimed, over all launches; too many while a claim may fail */
+  vyre_ring_u64 pad[15];
+} vyre_engine_claims;
+
+/* Bits of the ring header's stop word. */
+#define VYRE_ENGINE_STOP 1u /* every worker leaves after what it has claimed */
+#define VYRE_ENGINE_PARK 2u /* nothing is claimed; all leave together once nothing is being run */
+
 #define VYRE_ENGINE_LEAVE_ASKED 1u /* a worker is looking whether all may leave */
 #define VYRE_ENGINE_LEAVE_NOW 2u   /* every worker leaves */
 
 /* Push constants of both entries. */
 typedef struct vyre_engine_push {
   vyre_ring_u64 input_size;
-  vyre_ring_u64 first_position; /* of the ring */
   vyre_ring_u64 max_idle_ns;
   vyre_ring_u64 max_resident_ns;
   vyre_ring_u32 workers;
@@ -97,6 +109,7 @@ _Static_assert(offsetof(vyre_engine_state, leaving) == 0x80, "state.leaving");
 _Static_assert(offsetof(vyre_engine_state, told) == 0x100, "state.told");
 _Static_assert(offsetof(vyre_engine_state, cursor) == 0x180, "state.cursor");
 _Static_assert(sizeof(vyre_engine_state) == 0x280, "state");
+_Static_assert(sizeof(vyre_engine_claims) == VYRE_RING_LINE, "claims");
 _Static_assert(sizeof(vyre_engine_push) <= 128, "push constants that every device takes");
 _Static_assert(sizeof(vyre_engine_batch_item) == 32, "batch item");
 _Static_assert(sizeof(vyre_engine_batch_result) == 16, "batch result");

@@ -106,13 +106,25 @@ static vyre_status make_ring(vyre_engine *engine, vyre_error *err)
     return status;
   engine->control = engine->control_memory.host;
   engine->workers = (void *)((char *)engine->control_memory.host + sizeof(vyre_engine_control));
+  for (uint32_t i = 0; i < engine->plan.workers; ++i)
+    engine->workers[i].until = vyre__ring_ticket(engine->first_position, 0);
   return VYRE_OK;
 }
 
+/* The words that workers contend for, their claims, and a count for each place of the ring. */
 static vyre_status make_state(vyre_engine *engine, vyre_error *err)
 {
-  const vyre_engine_state state = {.tail = engine->first_position};
-  return vyre__engine_make_buffer(engine, &engine->state, &state, sizeof state, err);
+  const uint64_t size = sizeof(vyre_engine_state) +
+                        (uint64_t)engine->plan.workers * sizeof(vyre_engine_claims) +
+                        (uint64_t)engine->plan.capacity * sizeof(uint32_t);
+  vyre_engine_state *state = vyre__allocate_zeroed(&engine->allocator, 1, size);
+  vyre_status status;
+  if (!state)
+    return VYRE_FAIL_MEMORY(err, "the engine's state");
+  state->tail = vyre__ring_ticket(engine->first_position, 0);
+  status = vyre__engine_make_buffer(engine, &engine->state, state, size, err);
+  vyre__deallocate(&engine->allocator, state);
+  return status;
 }
 
 static vyre_status make_data(vyre_engine *engine, vyre_error *err)
@@ -146,7 +158,7 @@ static vyre_status make_batch(vyre_engine *engine, vyre_error *err)
 
 vyre_status vyre__engine_make_memory(vyre_engine *engine, vyre_error *err)
 {
-  uint64_t places;
+  uint64_t entries;
   vyre_status status = make_ring(engine, err);
   if (status == VYRE_OK)
     status = engine->plan.persistent ? make_state(engine, err) : make_batch(engine, err);
@@ -154,13 +166,14 @@ vyre_status vyre__engine_make_memory(vyre_engine *engine, vyre_error *err)
     status = make_data(engine, err);
   if (status != VYRE_OK)
     return status;
-  places = engine->ring->completions_mask + 1;
+  /* As many as results[], whose size was checked. */
+  entries = (engine->ring->completions_mask + 1) << VYRE_RING_INDEX_BITS;
   engine->correlations =
-      vyre__allocate_zeroed(&engine->allocator, places, sizeof *engine->correlations);
+      vyre__allocate_zeroed(&engine->allocator, entries, sizeof *engine->correlations);
   if (!engine->correlations)
     return VYRE_FAIL_MEMORY(err, "the engine's correlations");
   /* Touched, as above: zeroed pages may still be missing. */
-  for (uint64_t i = 0; i < places; ++i)
+  for (uint64_t i = 0; i < entries; ++i)
     __atomic_store_n(&engine->correlations[i], 0, __ATOMIC_RELAXED);
   return VYRE_OK;
 }

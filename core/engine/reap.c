@@ -1,101 +1,188 @@
 /*
  * reap.c - completions: each exactly once, by any number of threads, in any order.
  *
- * A result lies in results[] at its ticket's place.  Whoever moves the place's completion stamp
- * from the previous tenant to this ticket owns the completion; that same stamp lets the ring hand
- * the place out again.  So everything is read before the stamp is moved, and counts only if that
- * succeeded.
+ * An item's result lies in results[], at the place of its position.  The place's completion word
+ * has a bit for each item whose completion nobody has taken; a single item has none, for it the
+ * word of the tenant before says so.  Whoever clears bits by a compare-and-swap owns these
+ * completions; a word without bits lets the ring hand the place out again.  So everything is read
+ * before the bits are cleared, and counts only if that succeeded.
  */
 #include "core/engine/engine.h"
 
 #include <sched.h>
 
 /* Places whose lines are fetched before they are looked at: a worker wrote them. */
-#define AHEAD 16u
+#define AHEAD 8u
+
+static uint64_t *completion_of(const vyre_engine *engine, uint64_t position)
+{
+  return &engine->ring->completion[position & engine->ring->completions_mask];
+}
+
+/* How far the word's tenant is beyond this position: 0: it is its own word, -lap: not yet. */
+static int64_t beyond(uint64_t word, uint64_t position)
+{
+  return vyre__ring_distance(vyre__ring_stamp_of(word), vyre__ring_stamp(position));
+}
+
+static uint32_t pending_in(uint64_t word, uint64_t position)
+{
+  const int64_t ahead = beyond(word, position);
+  return ahead > 0 ? 0 : ahead < 0 ? 1 : (uint32_t)(word & VYRE_RING_PENDING_MASK);
+}
 
 /* An aborted item is finished once it is published: before, its submitter still writes. */
-static bool is_published(const vyre_ring *ring, uint64_t ticket)
-{
-  /* Acquire: pairs with the submitter's release; the correlation is there.  The cell may have
-     later tenants, the correlation's place has not. */
-  const uint64_t stamp =
-      __atomic_load_n(&ring->cells[ticket & ring->capacity_mask].published, __ATOMIC_ACQUIRE);
-  return vyre__ring_distance(stamp, vyre__ring_stamp(ticket)) >= 0;
-}
-
-vyre__ticket_state vyre__engine_look(const vyre_engine *engine, uint64_t ticket,
-                                     vyre_completion *out_completion)
+static bool is_published(const vyre_engine *engine, uint64_t position)
 {
   const vyre_ring *ring = engine->ring;
-  const uint64_t place = ticket & ring->completions_mask;
-  const uint64_t stamp = vyre__ring_stamp(ticket);
-  uint64_t status, value;
-  vyre_status aborted;
-  /* Relaxed: taking the completion decides; here it only saves the rest of the look. */
-  if (vyre__ring_distance(__atomic_load_n(&ring->completion[place], __ATOMIC_RELAXED), stamp) >= 0)
-    return VYRE__TICKET_CONSUMED;
+  /* Acquire: pairs with the submitter's release; correlations and completion word are there.  The
+     cell may have later tenants. */
+  const uint64_t word =
+      __atomic_load_n(&ring->cells[position & ring->capacity_mask].published, __ATOMIC_ACQUIRE);
+  return beyond(word, position) >= 0;
+}
+
+static bool has_result(const vyre_engine *engine, uint64_t position, uint32_t index,
+                       vyre__engine_place *place)
+{
+  const vyre_ring_result *entry =
+      &engine->ring->results[vyre__engine_entry(engine, position, index)];
+  const uint64_t stamp = vyre__ring_stamp(position);
   /* Acquire: pairs with the release behind the result; the value and the item's records are there
-     if the stamp is this ticket's. */
-  status = __atomic_load_n(&ring->results[place].status, __ATOMIC_ACQUIRE);
-  value = __atomic_load_n(&ring->results[place].value, __ATOMIC_ACQUIRE);
-  if ((uint32_t)(status >> 32) != (uint32_t)stamp || (uint32_t)(value >> 32) != (uint32_t)stamp) {
-    /* Acquire: pairs with the release in vyre__engine_abort(). */
-    aborted = __atomic_load_n(&engine->aborted, __ATOMIC_ACQUIRE);
-    if (aborted == VYRE_OK || !is_published(ring, ticket))
-      return VYRE__TICKET_UNFINISHED;
-    status = (uint32_t)aborted;
-    value = 0;
+     if the stamp is this position's. */
+  const uint64_t status = __atomic_load_n(&entry->status, __ATOMIC_ACQUIRE);
+  const uint64_t value = __atomic_load_n(&entry->value, __ATOMIC_ACQUIRE);
+  if (vyre__ring_stamp_of(status) != stamp || (uint32_t)(value >> 32) != (uint32_t)stamp)
+    return false;
+  place->result[index] = (uint32_t)value;
+  place->status[index] = (vyre_status)(status & 0xffu);
+  return true;
+}
+
+static void look_for_results(const vyre_engine *engine, uint64_t position,
+                             vyre__engine_place *place)
+{
+  vyre_status aborted;
+  place->finished = 0;
+  for (uint32_t left = place->pending; left; left &= left - 1) {
+    const uint32_t index = (uint32_t)__builtin_ctz(left);
+    if (has_result(engine, position, index, place))
+      place->finished |= 1u << index;
   }
-  if (out_completion) {
-    out_completion->ticket = ticket;
-    /* Relaxed: ordered behind the submitter's store by the acquires above. */
-    out_completion->correlation = __atomic_load_n(&engine->correlations[place], __ATOMIC_RELAXED);
-    out_completion->result = (uint32_t)value;
-    out_completion->status = (vyre_status)(uint32_t)status;
-    out_completion->reserved = 0;
+  if (place->finished == place->pending)
+    return;
+  /* Acquire: pairs with the release in vyre__engine_abort(). */
+  aborted = __atomic_load_n(&engine->aborted, __ATOMIC_ACQUIRE);
+  if (aborted == VYRE_OK || !is_published(engine, position))
+    return;
+  for (uint32_t left = place->pending & ~place->finished; left; left &= left - 1) {
+    place->result[__builtin_ctz(left)] = 0;
+    place->status[__builtin_ctz(left)] = aborted;
   }
-  return VYRE__TICKET_FINISHED;
+  place->finished = place->pending;
 }
 
-/* Makes a looked-at completion the caller's; false if another thread was faster. */
-static bool take(const vyre_engine *engine, uint64_t ticket)
+void vyre__engine_look(const vyre_engine *engine, uint64_t position, vyre__engine_place *out_place)
 {
-  vyre_ring *ring = engine->ring;
-  uint64_t *place = &ring->completion[ticket & ring->completions_mask];
-  uint64_t previous =
-      vyre__ring_stamp((ticket - (ring->completions_mask + 1)) & VYRE_RING_POSITION_MASK);
-  /* Release: pairs with the submitter's acquire in the ring's gate; the result and correlation were
-     read before the place is handed out again.  Relaxed on failure: nothing is used then. */
-  return __atomic_compare_exchange_n(place, &previous, vyre__ring_stamp(ticket), false,
-                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+  /* Relaxed: clearing the bits decides who takes them; the results have their own acquire. */
+  uint64_t word = __atomic_load_n(completion_of(engine, position), __ATOMIC_RELAXED);
+  for (;;) {
+    out_place->word = word;
+    out_place->pending = pending_in(word, position);
+    look_for_results(engine, position, out_place);
+    if (!out_place->finished || beyond(word, position) >= 0)
+      return;
+    /* A single item, so it seems.  Relaxed: a batch stored its word before it published, and that
+       was acquired with the result. */
+    word = __atomic_load_n(completion_of(engine, position), __ATOMIC_RELAXED);
+    if (word == out_place->word)
+      return;
+  }
 }
 
-static bool is_consumed(const vyre_engine *engine, uint64_t ticket)
+/* Makes these finished completions the caller's; false if another thread was at the place. */
+static bool take(vyre_engine *engine, uint64_t position, const vyre__engine_place *place,
+                 uint32_t chosen, vyre_completion *out)
 {
-  const vyre_ring *ring = engine->ring;
-  return vyre__ring_distance(
-             __atomic_load_n(&ring->completion[ticket & ring->completions_mask], __ATOMIC_RELAXED),
-             vyre__ring_stamp(ticket)) >= 0;
+  uint32_t blocks[VYRE_RING_CELL_ITEMS], n = 0;
+  uint64_t word = place->word;
+  const uint64_t wanted = beyond(word, position) ? vyre__ring_word(vyre__ring_stamp(position))
+                                                 : word & ~(uint64_t)chosen;
+  for (uint32_t left = chosen; left; left &= left - 1, ++out) {
+    const uint32_t index = (uint32_t)__builtin_ctz(left);
+    const uint64_t entry = vyre__engine_entry(engine, position, index);
+    out->ticket = vyre__ring_ticket(position, index);
+    /* Relaxed: ordered behind the submitter's store by the acquires of the look. */
+    out->correlation = __atomic_load_n(&engine->correlations[entry], __ATOMIC_RELAXED);
+    blocks[n++] = vyre__arena_block(&engine->arena, entry);
+    out->result = place->result[index];
+    out->status = place->status[index];
+    out->reserved = 0;
+  }
+  /* Release: pairs with the submitter's acquire in the ring's gate; the results and correlations
+     were read before the place is handed out again.  Relaxed on failure: nothing is used then. */
+  if (!__atomic_compare_exchange_n(completion_of(engine, position), &word, wanted, false,
+                                   __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+    return false;
+  vyre__arena_consumed(engine, &engine->arena, blocks, n);
+  return true;
 }
 
-/* Moves `oldest` on to `ticket` if it is behind. */
-static void advance_oldest(vyre_engine *engine, uint64_t ticket)
+/* The lowest `most` of these bits. */
+static uint32_t lowest(uint32_t bits, uint32_t most)
 {
-  /* Relaxed throughout: where a scan begins; each ticket is judged by its own words. */
+  while ((uint32_t)__builtin_popcount(bits) > most)
+    bits &= ~(1u << (31 - __builtin_clz(bits)));
+  return bits;
+}
+
+/* Takes up to `most` completions of a place; `*out_consumed`: none of it is left to take. */
+static uint32_t take_some(vyre_engine *engine, uint64_t position, vyre_completion *out,
+                          uint32_t most, bool *out_consumed)
+{
+  for (;;) {
+    vyre__engine_place place;
+    uint32_t chosen;
+    vyre__engine_look(engine, position, &place);
+    chosen = lowest(place.finished, most);
+    if (!chosen || take(engine, position, &place, chosen, out)) {
+      *out_consumed = chosen == place.pending;
+      return (uint32_t)__builtin_popcount(chosen);
+    }
+  }
+}
+
+/* Moves `oldest` on to `position` if it is behind. */
+static void advance_oldest(vyre_engine *engine, uint64_t position)
+{
+  /* Relaxed throughout: where a scan begins; each place is judged by its own words. */
   uint64_t oldest = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
-  while (vyre__ring_distance(ticket, oldest) > 0 &&
-         !__atomic_compare_exchange_n(&engine->oldest, &oldest, ticket, true, __ATOMIC_RELAXED,
+  while (vyre__ring_distance(position, oldest) > 0 &&
+         !__atomic_compare_exchange_n(&engine->oldest, &oldest, position, true, __ATOMIC_RELAXED,
                                       __ATOMIC_RELAXED)) {
   }
 }
 
-/* True once no completion will ever be there again. */
-static bool is_exhausted(const vyre_engine *engine)
+/* Moves `oldest` over what is consumed; true if that is everything. */
+static bool tidy_oldest(vyre_engine *engine)
 {
-  const uint64_t consumed = __atomic_load_n(&engine->consumed, __ATOMIC_RELAXED);
-  return vyre__ring_is_closed(engine->ring) &&
-         vyre__ring_distance(vyre__engine_head(engine), engine->first_position) ==
-             (int64_t)consumed;
+  uint64_t position = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
+  const uint64_t head = vyre__engine_head(engine);
+  /* Relaxed, as above. */
+  while (position != head &&
+         !pending_in(__atomic_load_n(completion_of(engine, position), __ATOMIC_RELAXED), position))
+    position = vyre__ring_step(position, 1);
+  advance_oldest(engine, position);
+  return position == head;
+}
+
+/*
+ * True once no completion will ever be there again.  Judged by the places and not by the counts: a
+ * submitter that has taken a place of a closed ring may not have counted its items yet.
+ */
+static bool is_exhausted(vyre_engine *engine)
+{
+  return vyre__ring_is_closed(engine->ring) && tidy_oldest(engine);
 }
 
 /* Accounts for completions that were taken. */
@@ -104,8 +191,9 @@ static void count(vyre_engine *engine, const vyre_completion *completions, uint3
   uint64_t overflows = 0;
   for (uint32_t i = 0; i < n; ++i)
     overflows += completions[i].status == VYRE_ERROR_OVERFLOW;
-  /* Relaxed: statistics, and an estimate that a wait looks at again before it sleeps. */
-  __atomic_fetch_add(&engine->consumed, n, __ATOMIC_RELAXED);
+  /* Acquire and release: pairs with itself in other reapers; the last of them sees what all of them
+     took, and tells. */
+  __atomic_fetch_add(&engine->consumed, n, __ATOMIC_ACQ_REL);
   if (overflows)
     __atomic_fetch_add(&engine->overflows, overflows, __ATOMIC_RELAXED);
   if (is_exhausted(engine))
@@ -113,7 +201,7 @@ static void count(vyre_engine *engine, const vyre_completion *completions, uint3
 }
 
 /*
- * Takes up to `max` completions.  Looks at no ticket if the counts say that there is nothing, and
+ * Takes up to `max` completions.  Looks at no place if the counts say that there is nothing, and
  * stops once it has found as many as they promise.
  */
 static uint32_t collect(vyre_engine *engine, vyre_completion *out, uint32_t max)
@@ -122,33 +210,24 @@ static uint32_t collect(vyre_engine *engine, vyre_completion *out, uint32_t max)
   const uint64_t consumed = __atomic_load_n(&engine->consumed, __ATOMIC_RELAXED);
   const int64_t ready = (int64_t)(vyre__engine_done(engine) - consumed);
   const bool all = __atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) != VYRE_OK;
-  uint64_t ticket, head, first;
+  uint64_t position, head, first;
   uint32_t n = 0;
   if (ready <= 0 && !all)
     return 0;
-  ticket = first = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
+  position = first = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
   head = vyre__engine_head(engine);
-  for (; ticket != head && n < max && (all || n < ready); ticket = vyre__ring_step(ticket, 1)) {
-    const vyre__ticket_state state = vyre__engine_look(engine, ticket, &out[n]);
-    __builtin_prefetch(&engine->ring->results[(ticket + AHEAD) & engine->ring->completions_mask]);
-    if (state == VYRE__TICKET_FINISHED && take(engine, ticket))
-      ++n;
-    if (state != VYRE__TICKET_UNFINISHED && first == ticket)
-      first = vyre__ring_step(ticket, 1);
+  for (; position != head && n < max && (all || n < ready);
+       position = vyre__ring_step(position, 1)) {
+    bool over;
+    __builtin_prefetch(&engine->ring->results[vyre__engine_entry(engine, position + AHEAD, 0)]);
+    n += take_some(engine, position, &out[n], max - n, &over);
+    if (over && first == position)
+      first = vyre__ring_step(position, 1);
   }
   advance_oldest(engine, first);
   if (n)
     count(engine, out, n);
   return n;
-}
-
-uint64_t vyre__engine_first_unfinished(const vyre_engine *engine)
-{
-  uint64_t ticket = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
-  const uint64_t head = vyre__engine_head(engine);
-  while (ticket != head && vyre__engine_look(engine, ticket, NULL) != VYRE__TICKET_UNFINISHED)
-    ticket = vyre__ring_step(ticket, 1);
-  return ticket;
 }
 
 /*
@@ -211,44 +290,55 @@ typedef struct waiting {
   vyre_status status;
 } waiting;
 
+/* True if it cannot be said yet whether the ticket's place has an item of its index. */
+static bool is_undecided(const vyre_engine *engine, uint64_t ticket, uint64_t word)
+{
+  const uint64_t position = vyre__ring_position_of(ticket);
+  /* Relaxed: behind the acquire of the publication, which a batch's word comes before. */
+  return beyond(word, position) < 0 &&
+         (!is_published(engine, position) ||
+          __atomic_load_n(completion_of(engine, position), __ATOMIC_RELAXED) != word);
+}
+
 static bool waited(vyre_engine *engine, void *self, uint64_t *out_blocked)
 {
   waiting *wait = self;
-  const vyre__ticket_state state = vyre__engine_look(engine, wait->ticket, &wait->completion);
+  const uint64_t position = vyre__ring_position_of(wait->ticket);
+  const uint32_t bit = 1u << vyre__ring_index_of(wait->ticket);
+  vyre__engine_place place;
   *out_blocked = wait->ticket;
-  if (state == VYRE__TICKET_UNFINISHED)
+  wait->status = VYRE_OK;
+  for (;;) {
+    vyre__engine_look(engine, position, &place);
+    if (!(place.finished & bit))
+      break;
+    if (take(engine, position, &place, bit, &wait->completion))
+      return true;
+  }
+  if ((place.pending & bit) || is_undecided(engine, wait->ticket, place.word))
     return false;
-  wait->status =
-      state == VYRE__TICKET_FINISHED && take(engine, wait->ticket) ? VYRE_OK : VYRE_ERROR_NOT_FOUND;
+  wait->status = VYRE_ERROR_NOT_FOUND;
   return true;
-}
-
-/* Moves `oldest` over what is consumed, so that waits alone keep it near the head. */
-static void tidy_oldest(vyre_engine *engine)
-{
-  uint64_t ticket = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
-  const uint64_t head = vyre__engine_head(engine);
-  while (ticket != head && is_consumed(engine, ticket))
-    ticket = vyre__ring_step(ticket, 1);
-  advance_oldest(engine, ticket);
 }
 
 vyre_status vyre_engine_wait(vyre_engine *engine, uint64_t ticket, uint64_t timeout_ns,
                              vyre_completion *out_completion)
 {
+  const uint64_t position = vyre__ring_position_of(ticket);
   waiting wait = {.ticket = ticket, .status = VYRE_OK};
   vyre_status status = vyre__engine_check(engine);
   if (status != VYRE_OK)
     return status;
-  if (ticket > VYRE_RING_POSITION_MASK || vyre__ring_distance(ticket, engine->first_position) < 0 ||
-      vyre__ring_distance(ticket, vyre__engine_head(engine)) >= 0)
+  if (ticket > VYRE_RING_TICKET_MASK || vyre__ring_index_of(ticket) >= VYRE_RING_CELL_ITEMS ||
+      vyre__ring_distance(position, engine->first_position) < 0 ||
+      vyre__ring_distance(position, vyre__engine_head(engine)) >= 0)
     return VYRE_ERROR_NOT_FOUND;
   status = vyre__engine_wait_until(engine, waited, &wait, timeout_ns);
   if (status != VYRE_OK)
     return status;
   if (wait.status != VYRE_OK)
     return wait.status;
-  tidy_oldest(engine);
+  (void)tidy_oldest(engine); /* so that waits alone keep it near the head */
   count(engine, &wait.completion, 1);
   if (out_completion)
     *out_completion = wait.completion;

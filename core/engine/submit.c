@@ -17,11 +17,20 @@ uint64_t vyre__engine_done(const vyre_engine *engine)
   return done;
 }
 
+/*
+ * `submitted` counts an item between the taking of its place and its publication.
+ *   - Not earlier, so an item that was not accepted is never counted.
+ *   - Never less than `done`: who sees an item done by its acquire sees it published before, and
+ *     counted before that.  So `done` is read first; what happens between the two reads only makes
+ *     the answer "yes".
+ *   - Nobody sleeps on a "no" and misses an item: the count is raised before the fence of
+ *     announce(), like the publication itself.  Who stores a state, fences and then reads "no" is
+ *     seen by the submitter, which looks at the state behind its fence.
+ */
 bool vyre__engine_unfinished(const vyre_engine *engine)
 {
-  /* The counts first: what is completed between the two reads only makes the answer "yes". */
   const uint64_t done = vyre__engine_done(engine);
-  return vyre__ring_distance(vyre__engine_head(engine), engine->first_position) > (int64_t)done;
+  return __atomic_load_n(&engine->submitted, __ATOMIC_RELAXED) != done;
 }
 
 /* OK while items are taken. */
@@ -56,41 +65,62 @@ static void announce(vyre_engine *engine)
     vyre__engine_tell(engine);
 }
 
-vyre_status vyre_engine_submit_many(vyre_engine *engine, const vyre_work_item *items, uint32_t n,
-                                    uint64_t *out_tickets, uint32_t *out_n)
+/* Writes and publishes what the span took.  `block`: the arena's, of the one item, or none. */
+static void publish(vyre_engine *engine, const vyre__ring_span *span, const vyre_work_item *items,
+                    uint32_t block)
 {
-  vyre_ring *ring;
-  uint64_t position = 0;
-  uint32_t taken = 0;
-  bool phase = false;
+  /* Relaxed: see vyre__engine_unfinished(). */
+  __atomic_fetch_add(&engine->submitted, span->items, __ATOMIC_RELAXED);
+  for (uint32_t k = 0; k < span->places; ++k) {
+    const vyre_work_item *first = items + k * VYRE_RING_CELL_ITEMS;
+    const uint64_t entry = vyre__engine_entry(engine, span->position + k, 0);
+    const uint32_t n = vyre__ring_place_items(span, k);
+    /* Relaxed: the place's publication and the results order them before the reaper's loads. */
+    for (uint32_t i = 0; i < n; ++i) {
+      __atomic_store_n(&engine->correlations[entry + i], first[i].correlation, __ATOMIC_RELAXED);
+      vyre__arena_assign(&engine->arena, entry + i, block);
+    }
+    vyre__ring_publish(engine->ring, span, k, items);
+  }
+}
+
+static vyre_status submit(vyre_engine *engine, const vyre_work_item *items, uint32_t n,
+                          uint32_t block, uint64_t *out_tickets, uint32_t *out_n)
+{
+  vyre__ring_span span = {0};
   vyre_status status = check(engine, items, n);
   if (status != VYRE_OK)
     return status;
   if (n) {
-    ring = engine->ring;
     vyre__touch_to_read(items, (uint64_t)n * sizeof *items);
-    status = vyre__ring_reserve(ring, n, &position, &taken, &phase);
+    status = vyre__ring_reserve(engine->ring, n, &span);
     if (status != VYRE_OK)
       return status;
-    for (uint32_t i = 0; i < taken; ++i) {
-      const uint64_t ticket = vyre__ring_step(position, i);
-      /* Relaxed: the item's publication and its result order it before the reaper's load. */
-      __atomic_store_n(&engine->correlations[ticket & ring->completions_mask], items[i].correlation,
-                       __ATOMIC_RELAXED);
-      vyre__ring_publish(ring, ticket, phase, &items[i]);
-    }
+    publish(engine, &span, items, block);
     announce(engine);
   }
   if (out_tickets)
-    for (uint32_t i = 0; i < taken; ++i)
-      out_tickets[i] = vyre__ring_step(position, i);
+    for (uint32_t i = 0; i < span.items; ++i)
+      out_tickets[i] = vyre__ring_span_ticket(&span, i);
   if (out_n)
-    *out_n = taken;
+    *out_n = span.items;
   return VYRE_OK;
+}
+
+vyre_status vyre_engine_submit_many(vyre_engine *engine, const vyre_work_item *items, uint32_t n,
+                                    uint64_t *out_tickets, uint32_t *out_n)
+{
+  return submit(engine, items, n, VYRE__NO_BLOCK, out_tickets, out_n);
 }
 
 vyre_status vyre_engine_submit(vyre_engine *engine, const vyre_work_item *item,
                                uint64_t *out_ticket)
 {
-  return vyre_engine_submit_many(engine, item, 1, out_ticket, NULL);
+  return submit(engine, item, 1, VYRE__NO_BLOCK, out_ticket, NULL);
+}
+
+vyre_status vyre__engine_submit_block(vyre_engine *engine, const vyre_work_item *item,
+                                      uint32_t block, uint64_t *out_ticket)
+{
+  return submit(engine, item, 1, block, out_ticket, NULL);
 }

@@ -23,19 +23,28 @@ typedef struct overdue {
   bool claimed;
 } overdue;
 
+/* The next ticket to be issued. */
+static uint64_t next_ticket(const vyre_engine *engine)
+{
+  return vyre__ring_ticket(vyre__engine_head(engine), 0);
+}
+
+/* Items are claimed in order: this one was if a worker has claimed up to a later ticket. */
 static bool is_claimed(const vyre_engine *engine, uint64_t ticket)
 {
-  const vyre_ring *ring = engine->ring;
-  /* Acquire: pairs with the worker's release of the cell; it took the item out before. */
-  const uint64_t released =
-      __atomic_load_n(&ring->released[ticket & ring->capacity_mask], __ATOMIC_ACQUIRE);
-  return vyre__ring_distance(released, vyre__ring_stamp(ticket)) >= 0;
+  for (uint32_t i = 0; i < engine->plan.workers; ++i) {
+    /* Relaxed: says when, nothing is read through it. */
+    const uint64_t until = __atomic_load_n(&engine->workers[i].until, __ATOMIC_RELAXED);
+    if ((int64_t)((until - ticket) << 5) > 0) /* tickets have 59 bits */
+      return true;
+  }
+  return false;
 }
 
 /* True once the item that blocks has been in a worker's hands for longer than max_item_ms. */
 static bool item_overdue(const vyre_engine *engine, overdue *watch, uint64_t blocked, uint64_t now)
 {
-  const bool claimed = blocked != vyre__engine_head(engine) && is_claimed(engine, blocked);
+  const bool claimed = blocked != next_ticket(engine) && is_claimed(engine, blocked);
   if (watch->ticket != blocked || !watch->claimed || !claimed) {
     watch->ticket = blocked;
     watch->claimed = claimed;
@@ -95,7 +104,7 @@ vyre_status vyre__engine_wait_until(vyre_engine *engine, vyre__engine_condition 
       vyre__wake_cancel(wake);
       return VYRE_ERROR_TIMEOUT;
     }
-    if (engine->plan.max_item_ns && blocked != vyre__engine_head(engine))
+    if (engine->plan.max_item_ns && blocked != next_ticket(engine))
       until = earlier(until, later_by(watch.since, engine->plan.max_item_ns));
     if (engine->plan.max_item_ns && until <= now) /* not claimed yet: look again later */
       until = earlier(deadline, later_by(now, engine->plan.max_item_ns));

@@ -244,6 +244,7 @@ static void smallest(void **state)
   for (uint32_t m = 0; m < 2; ++m) {
     vyre_engine_options options = VYRE_ENGINE_OPTIONS_INIT;
     vyre_engine *engine;
+    uint64_t last = 0;
     options.mode = modes[m];
     options.capacity = 1;
     options.max_unfinished = 1;
@@ -254,10 +255,11 @@ static void smallest(void **state)
       vyre_completion c;
       uint64_t ticket = 0;
       assert_ok(vyre_engine_submit(engine, &item, &ticket));
-      assert_int_equal(ticket, i);
+      assert_true(!i || ticket > last);
+      last = ticket;
       assert_ok(vyre_engine_reap(engine, &c, 1, PATIENCE, NULL));
       assert_int_equal(c.result, i);
-      assert_int_equal(c.ticket, i);
+      assert_int_equal(c.ticket, ticket);
     }
     vyre_engine_destroy(engine);
   }

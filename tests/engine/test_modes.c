@@ -51,6 +51,12 @@ static int by_ticket(const void *left, const void *right)
   return a->ticket < b->ticket ? -1 : a->ticket > b->ticket;
 }
 
+static int by_number(const void *left, const void *right)
+{
+  const uint64_t *a = left, *b = right;
+  return *a < *b ? -1 : *a > *b;
+}
+
 static int by_record(const void *left, const void *right)
 {
   return memcmp(left, right, sizeof(vyre_record));
@@ -62,11 +68,28 @@ typedef struct outcome {
   uint32_t record_count;
 } outcome;
 
+/* Which items are packed together is a matter of time: each ticket becomes its item's number. */
+static void number(outcome *out, const uint64_t *tickets)
+{
+  for (uint32_t i = 0; i < ITEMS; ++i) {
+    assert_int_equal(out->completions[i].ticket, tickets[i]);
+    assert_true(!i || tickets[i] > tickets[i - 1]);
+    out->completions[i].ticket = i;
+  }
+  for (uint32_t i = 0; i < out->record_count; ++i) {
+    const uint64_t *ticket =
+        bsearch(&out->records[i].ticket, tickets, ITEMS, sizeof *tickets, by_number);
+    assert_non_null(ticket);
+    out->records[i].ticket = (uint64_t)(ticket - tickets);
+  }
+}
+
 /* All items through one engine; sorted, so that outcomes can be compared byte by byte. */
 static void run(const test_rig *rig, vyre_engine_mode mode, const char *choice, outcome *out)
 {
   vyre_engine_options options = VYRE_ENGINE_OPTIONS_INIT;
   vyre_work_item items[ITEMS];
+  uint64_t tickets[ITEMS];
   const vyre_record *records = NULL;
   vyre_engine *engine;
   options.mode = mode;
@@ -80,13 +103,14 @@ static void run(const test_rig *rig, vyre_engine_mode mode, const char *choice, 
     fail_msg("choice is '%s'", vyre_engine_choice(engine));
   fill_input(vyre_engine_input(engine, NULL));
   make_items(items);
-  submit_all(engine, items, ITEMS, NULL);
+  submit_all(engine, items, ITEMS, tickets);
   reap_all(engine, out->completions, ITEMS);
   qsort(out->completions, ITEMS, sizeof out->completions[0], by_ticket);
   assert_ok(vyre_engine_swap_bank(engine, PATIENCE, &records, &out->record_count));
   out->records = malloc(out->record_count * sizeof *records + 1);
   assert_non_null(out->records);
   memcpy(out->records, records, out->record_count * sizeof *records);
+  number(out, tickets);
   qsort(out->records, out->record_count, sizeof *records, by_record);
   assert_ok(vyre_engine_stop(engine, PATIENCE, NULL));
   vyre_engine_destroy(engine);
