@@ -15,6 +15,7 @@
  *     RESIDENT                   max_resident_ms may be over at any time
  *     WEAK                       stores to different words may overtake each other where the code
  *                                lets them: `leaving` does not wait for `state`
+ *     LOSS_ONLY                  g_trusted is not looked at
  *     M_...                      a mutant; docs/models.md lists them
  */
 #ifndef SUBMITTERS
@@ -220,6 +221,7 @@ proctype worker(byte who, mine)
      ALL_DONE(back)
 #endif
 #endif
+#ifndef LOSS_ONLY
      d_step {
        /* Nobody counts on this launch. */
        assert(!(g_trusted[tail] && published[tail]));
@@ -229,6 +231,7 @@ proctype worker(byte who, mine)
        od;
        i = 0
      }
+#endif
      STORE_LEAVING(mine * 4 + NOW);
      goto next;
 back:
@@ -297,6 +300,7 @@ proctype keeper()
         buffer[KEEPER]!STATE(RUNNING);
         atomic {
           FENCE(KEEPER);
+          assert(alive == 0); /* two launches would share what one worker alone may write */
           e = 0;
           launch = 1 - launch;
           do

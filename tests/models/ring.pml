@@ -439,7 +439,7 @@ again:
      if
      :: closed ->
         d_step {
-#ifdef M_HINT_FIRST
+#ifdef M_HINT_TRUSTED
           c = (head == p && x == 0 -> 1 : 0)
 #else
           c = (mark && head == p && x == 0 -> 1 : 0)
@@ -579,7 +579,7 @@ proctype closer()
 #ifndef CLOSE
   g_producing == 0;
 #endif
-#ifdef M_HINT_FIRST
+#ifdef M_HINT_TRUSTED
   closed = true;
   mark = true
 #else
@@ -588,6 +588,7 @@ proctype closer()
 #endif
 }
 
+#ifdef READER
 /* vyre_ring_in_flight() */
 proctype reader()
 {
@@ -602,8 +603,9 @@ proctype reader()
   assert(!BEHIND(h, t));
   d_step { t = 0; h = 0 }
 }
+#endif
 
-#ifdef BY_TICKET
+#ifdef MARKER
 /* Marks a ticket that is done already, or was never issued: without effect. */
 proctype marker()
 {
@@ -631,7 +633,9 @@ proctype marker()
   :: else
   fi
 }
+#endif
 
+#ifdef WATCHER
 /* vyre_ring_is_done(): never true early, never true and then false. */
 proctype watcher()
 {
