@@ -6,7 +6,8 @@
  *   ring_floor.c   the ping-pong of a cache line, and the hand-off of one item
  *   ring_ours.c    vyre's ring as a contestant
  *   ring_peers.c   opens the module with the others
- *   ring_soak.c    the ring against itself: nothing lost, doubled, torn or done early
+ *   ring_soak.c    the ring against itself: nothing lost, doubled, torn or done early; its threads
+ *                  are in ring_soak_work.c
  */
 #ifndef VYRE_BENCH_RING_BENCH_H
 #define VYRE_BENCH_RING_BENCH_H

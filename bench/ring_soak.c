@@ -1,62 +1,22 @@
 /*
  * ring_soak.c - the ring under load that checks itself, over the public calls: places are used over
  * and over again, one by one and in batches, with and without waiting and completion, by 1, 2 and 4
- * threads a side.  Each turn ends by closing the ring in the middle of the traffic.
- *
- * Every item names its producer and its number.  A bit for each says that it was received, another
- * one that its consumer is about to mark it done: a producer that is told "done" looks at it.
+ * threads a side.  Each turn ends by closing the ring, as a rule in the middle of the traffic.
  */
-#include "bench/peers/loop.h"
-#include "bench/ring_bench.h"
+#include "bench/ring_soak.h"
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#define ITEMS (1u << 20) /* of one producer in one turn, at most */
-#define WINDOW 32u       /* tickets of a producer that are not yet known to be done */
 #define TURN_MS_LEAST 10u
 #define TURN_MS_MOST 250u
-#define WAIT_NS UINT64_C(5000000000) /* nothing takes so long */
 #define STUCK_SECONDS 15.0
-
-typedef struct turn {
-  uint32_t capacity;
-  uint32_t side; /* producers, and as many consumers */
-  vyre_completion_mode completion;
-  vyre_waiting waiting;
-} turn;
 
 static const uint32_t capacities[] = {1, 2, 8, 64, 1024};
 static const uint32_t sides[] = {1, 2, 4};
 #define TURNS (5u * 3u * 2u * 2u)
-
-/* What went wrong, and how much went right. */
-typedef struct counts {
-  uint64_t items, laps, turns;
-  uint64_t lost, doubled, torn, disordered, early, undone, stuck, refused;
-} counts;
-
-typedef struct soak {
-  vyre_ring *ring;
-  turn turn;
-  uint64_t *seen[RING_SIDE_MAX];    /* bits, atomic */
-  uint64_t *marking[RING_SIDE_MAX]; /* bits, atomic: set before the item is marked done */
-  uint32_t give_up;                 /* atomic: nothing moves any more */
-  uint32_t running[2];              /* atomic: producers, consumers that have not ended */
-} soak;
-
-typedef struct worker {
-  __attribute__((aligned(128))) uint64_t progress; /* atomic */
-  soak *common;
-  pthread_t thread;
-  uint32_t index;
-  uint32_t random;
-  uint32_t sent; /* of a producer */
-  counts found;
-} worker;
 
 static volatile sig_atomic_t interrupted;
 
@@ -64,232 +24,6 @@ static void on_interrupt(int number)
 {
   (void)number;
   interrupted = 1;
-}
-
-static uint32_t draw(worker *w, uint32_t below)
-{
-  w->random ^= w->random << 13;
-  w->random ^= w->random >> 17;
-  w->random ^= w->random << 5;
-  return w->random % below;
-}
-
-/* Sets the bit; true if it was set before.  Relaxed: the ring's own orders are what is tested. */
-static bool set_bit(uint64_t *bits, uint32_t i)
-{
-  const uint64_t bit = UINT64_C(1) << i % 64;
-  return (__atomic_fetch_or(&bits[i / 64], bit, __ATOMIC_RELAXED) & bit) != 0;
-}
-
-static bool has_bit(const uint64_t *bits, uint32_t i)
-{
-  return (__atomic_load_n(&bits[i / 64], __ATOMIC_RELAXED) >> i % 64 & 1) != 0;
-}
-
-/* Relaxed: a flag.  Counts what is stuck once, in the thread that first sees it. */
-static bool given_up(const soak *s)
-{
-  return __atomic_load_n(&s->give_up, __ATOMIC_RELAXED) != 0;
-}
-
-static void moved(worker *w, uint32_t n)
-{
-  /* Relaxed: somebody looks whether it changes. */
-  __atomic_store_n(&w->progress, w->progress + n, __ATOMIC_RELAXED);
-}
-
-/* ---- producers ---- */
-
-typedef struct pending {
-  uint64_t ticket;
-  uint32_t number;
-} pending;
-
-typedef struct window {
-  pending entries[WINDOW];
-  uint32_t first, count;
-  uint64_t last_done;
-  bool any_done;
-} window;
-
-/* The oldest ticket, if it is done or `must` be: true if it was taken off. */
-static bool settle_oldest(worker *w, window *win, bool must)
-{
-  soak *s = w->common;
-  const pending *oldest = &win->entries[win->first];
-  uint32_t misses = 0;
-  if (must && s->turn.waiting == VYRE_WAITING_ON && draw(w, 2) &&
-      vyre_ring_wait(s->ring, oldest->ticket, WAIT_NS) != VYRE_OK)
-    ++w->found.stuck;
-  while (!vyre_ring_is_done(s->ring, oldest->ticket)) {
-    if (!must || given_up(s))
-      return false;
-    bench_miss(&misses);
-  }
-  if (!has_bit(s->marking[w->index], oldest->number))
-    ++w->found.early;
-  win->last_done = oldest->ticket;
-  win->any_done = true;
-  win->first = (win->first + 1) % WINDOW;
-  --win->count;
-  return true;
-}
-
-static void remember(worker *w, window *win, const uint64_t *tickets, uint32_t n, uint32_t number)
-{
-  soak *s = w->common;
-  if (s->turn.completion == VYRE_COMPLETION_NONE) {
-    if (vyre_ring_is_done(s->ring, tickets[0]))
-      ++w->found.early;
-    return;
-  }
-  for (uint32_t i = 0; i < n; ++i) {
-    if (win->count == WINDOW && !settle_oldest(w, win, true))
-      return;
-    win->entries[(win->first + win->count++) % WINDOW] = (pending){tickets[i], number + i};
-  }
-  while (win->count && settle_oldest(w, win, false))
-    ;
-  if (win->any_done && !vyre_ring_is_done(s->ring, win->last_done))
-    ++w->found.undone;
-}
-
-static vyre_status send(worker *w, const vyre_work_item *items, uint32_t n, uint64_t *out_tickets,
-                        uint32_t *out_n)
-{
-  soak *s = w->common;
-  *out_n = 1;
-  if (n > 1 || draw(w, 4) == 0)
-    return vyre_ring_enqueue_many(s->ring, items, n, out_tickets, out_n);
-  if (s->turn.waiting == VYRE_WAITING_ON && draw(w, 2))
-    return vyre_ring_enqueue_wait(s->ring, items, WAIT_NS, out_tickets);
-  return vyre_ring_enqueue(s->ring, items, out_tickets);
-}
-
-static uint32_t choose_batch(worker *w)
-{
-  return draw(w, 2) ? 1 : 1 + draw(w, BENCH_BATCH_MAX);
-}
-
-static void *produce(void *argument)
-{
-  worker *w = argument;
-  soak *s = w->common;
-  vyre_work_item items[BENCH_BATCH_MAX];
-  uint64_t tickets[BENCH_BATCH_MAX];
-  window win = {.count = 0};
-  uint32_t misses = 0, n, accepted;
-  vyre_status status = VYRE_OK;
-  while (w->sent < ITEMS && !given_up(s)) {
-    n = choose_batch(w);
-    n = n < ITEMS - w->sent ? n : ITEMS - w->sent;
-    for (uint32_t i = 0; i < n; ++i)
-      bench_fill(&items[i], (uint64_t)w->index << 48 | (w->sent + i));
-    status = send(w, items, n, tickets, &accepted);
-    if (status == VYRE_ERROR_QUEUE_FULL) {
-      bench_miss(&misses);
-      continue;
-    }
-    if (status != VYRE_OK)
-      break;
-    w->sent += accepted;
-    moved(w, accepted);
-    remember(w, &win, tickets, accepted, w->sent - accepted);
-  }
-  if (status == VYRE_ERROR_TIMEOUT)
-    ++w->found.stuck;
-  else if (status != VYRE_OK && status != VYRE_ERROR_CLOSED && status != VYRE_ERROR_QUEUE_FULL)
-    ++w->found.refused;
-  while (win.count && settle_oldest(w, &win, true))
-    ;
-  /* Relaxed: joining orders the results. */
-  __atomic_fetch_sub(&s->running[0], 1, __ATOMIC_RELAXED);
-  return NULL;
-}
-
-/* ---- consumers ---- */
-
-static void check(worker *w, const vyre_work_item *item, int64_t *last)
-{
-  soak *s = w->common;
-  const uint64_t value = bench_value(item), producer = value >> 48;
-  const uint64_t number = value & ((UINT64_C(1) << 48) - 1);
-  if (bench_torn(item) || producer >= s->turn.side || number >= ITEMS) {
-    ++w->found.torn;
-    return;
-  }
-  if (set_bit(s->seen[producer], (uint32_t)number))
-    ++w->found.doubled;
-  if ((int64_t)number <= last[producer])
-    ++w->found.disordered;
-  last[producer] = (int64_t)number;
-  if (s->turn.completion == VYRE_COMPLETION_BY_TICKET)
-    set_bit(s->marking[producer], (uint32_t)number);
-}
-
-static void mark(worker *w, const uint64_t *tickets, uint32_t n)
-{
-  vyre_ring *ring = w->common->ring;
-  if (w->common->turn.completion == VYRE_COMPLETION_NONE)
-    return;
-  switch (draw(w, 3)) {
-  case 0:
-    vyre_ring_mark_done_many(ring, tickets, n);
-    break;
-  case 1:
-    for (uint32_t i = 0; i < n; ++i)
-      vyre_ring_mark_done(ring, tickets[i]);
-    break;
-  default:
-    for (uint32_t i = n; i > 0; --i)
-      vyre_ring_mark_done(ring, tickets[i - 1]);
-    break;
-  }
-  /* Twice is no harm. */
-  vyre_ring_mark_done(ring, tickets[draw(w, n)]);
-}
-
-static vyre_status receive(worker *w, vyre_work_item *items, uint64_t *tickets, uint32_t *out_n)
-{
-  soak *s = w->common;
-  const uint32_t max = choose_batch(w);
-  *out_n = 1;
-  if (max > 1 || draw(w, 4) == 0)
-    return vyre_ring_claim_many(s->ring, items, tickets, max, out_n);
-  if (s->turn.waiting == VYRE_WAITING_ON && draw(w, 2))
-    return vyre_ring_claim_wait(s->ring, WAIT_NS, items, tickets);
-  return vyre_ring_claim(s->ring, items, tickets);
-}
-
-static void *consume(void *argument)
-{
-  worker *w = argument;
-  soak *s = w->common;
-  vyre_work_item items[BENCH_BATCH_MAX];
-  uint64_t tickets[BENCH_BATCH_MAX];
-  int64_t last[RING_SIDE_MAX] = {-1, -1, -1, -1};
-  uint32_t misses = 0, n;
-  vyre_status status;
-  for (;;) {
-    status = receive(w, items, tickets, &n);
-    if (status == VYRE_ERROR_EMPTY && !given_up(s)) {
-      bench_miss(&misses);
-      continue;
-    }
-    if (status != VYRE_OK)
-      break;
-    for (uint32_t i = 0; i < n; ++i)
-      check(w, &items[i], last);
-    mark(w, tickets, n);
-    w->found.items += n;
-    moved(w, n);
-  }
-  if (status == VYRE_ERROR_TIMEOUT)
-    ++w->found.stuck;
-  else if (status != VYRE_ERROR_CLOSED && status != VYRE_ERROR_EMPTY)
-    ++w->found.refused;
-  __atomic_fetch_sub(&s->running[1], 1, __ATOMIC_RELAXED); /* relaxed: as in produce() */
-  return NULL;
 }
 
 /* ---- turns ---- */
@@ -343,7 +77,7 @@ static void watch(soak *s, const worker *workers, uint32_t count, uint32_t ms, c
     if (sum != last_sum) {
       last_sum = sum;
       last_move = now;
-    } else if (now - last_move > STUCK_SECONDS && !given_up(s)) {
+    } else if (now - last_move > STUCK_SECONDS && !ring_soak_given_up(s)) {
       __atomic_store_n(&s->give_up, 1, __ATOMIC_RELAXED);
       vyre_ring_close(s->ring);
       ++found->stuck;
@@ -364,7 +98,8 @@ static bool start(soak *s, worker *workers, uint32_t seed)
     w->random = seed * 2654435761u + started * 40503u + 1u;
     if (!w->random)
       w->random = 1;
-    if (pthread_create(&w->thread, NULL, started % 2 ? consume : produce, w) != 0)
+    if (pthread_create(&w->thread, NULL, started % 2 ? ring_soak_consume : ring_soak_produce, w) !=
+        0)
       break;
   }
   if (started == count)
@@ -384,8 +119,8 @@ static void settle(soak *s, worker *workers, counts *found)
     add(found, &w->found);
   }
   for (uint32_t p = 0; p < s->turn.side; ++p)
-    for (uint32_t i = 0; i < ITEMS; ++i) {
-      const bool received = has_bit(s->seen[p], i);
+    for (uint32_t i = 0; i < SOAK_ITEMS; ++i) {
+      const bool received = ring_soak_bit(s->seen[p], i);
       if (i < workers[2 * p].sent && !received)
         ++found->lost;
       else if (i >= workers[2 * p].sent && received)
@@ -401,7 +136,8 @@ static vyre_status run_turn(soak *s, uint32_t number, uint32_t ms, counts *found
 {
   vyre_ring_options options = VYRE_RING_OPTIONS_INIT;
   worker workers[2 * RING_SIDE_MAX];
-  const uint32_t k = number % TURNS;
+  /* A stride through all of them, so that a short soak sees some of each. */
+  const uint32_t k = number * 37 % TURNS;
   vyre_status status;
   s->turn = (turn){.capacity = capacities[k / 12],
                    .side = sides[k / 4 % 3],
@@ -418,8 +154,8 @@ static vyre_status run_turn(soak *s, uint32_t number, uint32_t ms, counts *found
   s->give_up = 0;
   s->running[0] = s->running[1] = s->turn.side;
   for (uint32_t p = 0; p < s->turn.side; ++p) {
-    memset(s->seen[p], 0, ITEMS / 8);
-    memset(s->marking[p], 0, ITEMS / 8);
+    memset(s->seen[p], 0, SOAK_ITEMS / 8);
+    memset(s->marking[p], 0, SOAK_ITEMS / 8);
   }
   if (start(s, workers, number)) {
     watch(s, workers, 2 * s->turn.side, ms, found);
@@ -476,8 +212,8 @@ vyre_status ring_soak(const bench_options *options, bench_report *report, vyre_e
   bool memory = true;
   vyre_status status;
   for (uint32_t p = 0; p < RING_SIDE_MAX; ++p) {
-    s.seen[p] = malloc(ITEMS / 8);
-    s.marking[p] = malloc(ITEMS / 8);
+    s.seen[p] = malloc(SOAK_ITEMS / 8);
+    s.marking[p] = malloc(SOAK_ITEMS / 8);
     memory = memory && s.seen[p] && s.marking[p];
   }
   if (!memory) {
