@@ -20,7 +20,7 @@
  *     MARKER WATCHER            somebody marks wrong tickets; somebody looks at tickets
  *     CLOSE                     the ring is closed at any time, not when the producers are done
  *     TOMBSTONE                 single calls may publish a cell of no items
- *     READER                    somebody reads in_flight
+ *     READER ATTACHER           somebody reads in_flight; somebody attaches
  *     M_...                     a mutant; docs/models.md lists them
  */
 #ifndef PRODUCERS
@@ -605,6 +605,23 @@ proctype reader()
 }
 #endif
 
+#ifdef ATTACHER
+/* check_state() in core/ring/attach.c: a live ring is never refused. */
+proctype attacher()
+{
+  byte t, v, h;
+  t = tail;
+  v = vacant;
+  h = head;
+  assert(!BEHIND(h, t));
+  assert(BEHIND(v, h) || ((v - h) & 31) <= CAP);
+  v = 0;
+  t = tail; /* `later` */
+  assert(BEHIND(h, t) || ((h - t) & 31) <= CAP);
+  d_step { t = 0; h = 0 }
+}
+#endif
+
 #ifdef MARKER
 /* Marks a ticket that is done already, or was never issued: without effect. */
 proctype marker()
@@ -706,6 +723,9 @@ init
     run closer();
 #ifdef READER
     run reader();
+#endif
+#ifdef ATTACHER
+    run attacher();
 #endif
 #ifdef MARKER
     run marker();
