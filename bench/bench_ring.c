@@ -44,13 +44,8 @@ typedef struct ring_bench {
   double *values;                     /* of a median */
   uint32_t kept_count, dropped;       /* of the cell at work */
   const char *wrong[CONTESTANTS_MAX]; /* of the cell at work */
-  const char *cell;                   /* its name */
+  char cell[24];                      /* its name */
 } ring_bench;
-
-static void cell_name(const ring_cell *cell, char *out_name, size_t size)
-{
-  snprintf(out_name, size, "%uP%uC batch %u", cell->side, cell->side, cell->batch);
-}
 
 /* ---- --cells ---- */
 
@@ -289,10 +284,9 @@ static void report_hand_off(ring_bench *bench)
 
 static vyre_status run_cells(ring_bench *bench, vyre_error *err)
 {
-  char name[BENCH_NAME_SIZE];
   vyre_status status = VYRE_OK;
   if (wanted(bench->options->cells, NULL)) {
-    bench->cell = HAND_OFF;
+    snprintf(bench->cell, sizeof bench->cell, HAND_OFF);
     status = run_rounds(bench, NULL, err);
     if (status == VYRE_OK)
       report_hand_off(bench);
@@ -300,8 +294,8 @@ static vyre_status run_cells(ring_bench *bench, vyre_error *err)
   for (size_t i = 0; i < CELLS && status == VYRE_OK; ++i) {
     if (!wanted(bench->options->cells, &cells[i]))
       continue;
-    cell_name(&cells[i], name, sizeof name);
-    bench->cell = name;
+    snprintf(bench->cell, sizeof bench->cell, "%uP%uC batch %u", cells[i].side, cells[i].side,
+             cells[i].batch);
     status = run_rounds(bench, &cells[i], err);
     if (status == VYRE_OK)
       report_cell(bench, &cells[i]);

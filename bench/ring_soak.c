@@ -92,7 +92,6 @@ static bool start(soak *s, worker *workers, uint32_t seed)
   uint32_t started = 0;
   for (; started < count; ++started) {
     worker *w = &workers[started];
-    memset(w, 0, sizeof *w);
     w->common = s;
     w->index = started / 2;
     w->random = seed * 2654435761u + started * 40503u + 1u;
@@ -151,6 +150,7 @@ static vyre_status run_turn(soak *s, uint32_t number, uint32_t ms, counts *found
     options.max_unfinished = options.capacity;
   if ((status = vyre_ring_create(&options, &s->ring, err)) != VYRE_OK)
     return status;
+  memset(workers, 0, sizeof workers);
   s->give_up = 0;
   s->running[0] = s->running[1] = s->turn.side;
   for (uint32_t p = 0; p < s->turn.side; ++p) {

@@ -162,7 +162,7 @@ static void check(worker *w, const vyre_work_item *item, int64_t *last)
 static void mark(worker *w, const uint64_t *tickets, uint32_t n)
 {
   vyre_ring *ring = w->common->ring;
-  if (w->common->turn.completion == VYRE_COMPLETION_NONE)
+  if (w->common->turn.completion == VYRE_COMPLETION_NONE || n == 0)
     return;
   switch (draw(w, 3)) {
   case 0:
