@@ -107,7 +107,7 @@ static void *submitter(void *self)
         __atomic_add_fetch(&s->bad, 1, __ATOMIC_RELAXED);
         return NULL;
       }
-      if (vyre_engine_reap(s->engine, &c, 1, SECOND / 100, NULL) == VYRE_OK)
+      if (vyre_engine_reap(s->engine, &c, 1, SECOND / 5000, NULL) == VYRE_OK)
         note(s, &c);
     }
     take_own(s, tickets, n, &seed);
