@@ -52,7 +52,10 @@ vyre_status vyre_engine_swap_bank(vyre_engine *engine, uint64_t timeout_ns,
   bank = &engine->bank;
   if (!bank->swapping)
     begin(engine);
-  span.next = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED); /* a place to begin */
+  /* Acquire: pairs with the release in advance_oldest(); the records of what is before it are
+   * there.
+   */
+  span.next = __atomic_load_n(&engine->oldest, __ATOMIC_ACQUIRE);
   span.end = bank->boundary;
   status = vyre__engine_wait_until(engine, vyre__engine_span_finished, &span, timeout_ns);
   if (status != VYRE_OK)

@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+/* How often a wait for a launch looks whether the device was lost. */
+#define LOOK_NS 50000000u
+
 static bool is_published(const vyre_ring *ring, uint64_t position, uint32_t *out_low)
 {
   /* Acquire: pairs with the submitter's release; the items are whole behind it. */
@@ -81,6 +84,20 @@ static bool are_filled(const vyre_slot *slots, uint32_t count, uint64_t results,
   return true;
 }
 
+/* The launch's own end, or DEVICE_LOST if another call found that: it may never end then. */
+static vyre_status wait_for_end(const vyre_engine *engine, vyre_backend_pending *pending)
+{
+  const vyre_backend *backend = engine->device->backend;
+  vyre_status status;
+  do {
+    status = backend->pending_wait(pending, LOOK_NS, NULL);
+    if (status == VYRE_ERROR_TIMEOUT &&
+        vyre__device_check(engine->device, engine->generation, NULL) != VYRE_OK)
+      status = VYRE_ERROR_DEVICE_LOST;
+  } while (status == VYRE_ERROR_TIMEOUT);
+  return status;
+}
+
 static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
 {
   vyre_device *device = engine->device;
@@ -135,9 +152,12 @@ static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
   if (status != VYRE_OK)
     return vyre__device_note(device, status);
   __atomic_fetch_add(&engine->launches, 1, __ATOMIC_RELAXED); /* statistics */
-  status = backend->pending_wait(pending, VYRE_NO_TIMEOUT, NULL);
+  status = wait_for_end(engine, pending);
   if (status == VYRE_OK)
     status = backend->pending_read(pending, slots, slot_count, sizeof slots[0], NULL, NULL);
+  /* Waiters first: a lost device may be slow to let go of the launch. */
+  if (vyre__device_note(device, status) == VYRE_ERROR_DEVICE_LOST)
+    vyre__engine_abort(engine, status);
   backend->pending_release(pending);
   if (status == VYRE_OK &&
       !are_filled(slots, slot_count, n * sizeof *batch->results, left * sizeof(vyre_record)))

@@ -31,7 +31,7 @@ bool vyre__engine_span_finished(vyre_engine *engine, void *self, uint64_t *out_b
 
 uint64_t vyre__engine_first_unfinished(const vyre_engine *engine)
 {
-  vyre__engine_span span = {.next = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED),
+  vyre__engine_span span = {.next = __atomic_load_n(&engine->oldest, __ATOMIC_ACQUIRE),
                             .end = vyre__engine_head(engine)};
   (void)go_on(engine, &span);
   return span.blocked;
@@ -60,7 +60,7 @@ vyre_status vyre_engine_drain(vyre_engine *engine, uint64_t timeout_ns, uint64_t
     return status;
   if (max && !out_unfinished)
     return VYRE_ERROR_INVALID_ARGUMENT;
-  span.next = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED); /* a place to begin */
+  span.next = __atomic_load_n(&engine->oldest, __ATOMIC_ACQUIRE); /* a place to begin */
   span.end = vyre__engine_head(engine);
   status = vyre__engine_wait_until(engine, vyre__engine_span_finished, &span, timeout_ns);
   if (status == VYRE_ERROR_TIMEOUT) {

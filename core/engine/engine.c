@@ -270,7 +270,7 @@ vyre_status vyre_engine_get_stats(const vyre_engine *engine, vyre_engine_stats *
   stats.persistent = engine->plan.persistent;
   stats.launches = __atomic_load_n(&engine->launches, __ATOMIC_RELAXED);
   stats.idle_exits = __atomic_load_n(&engine->idle_exits, __ATOMIC_RELAXED);
-  stats.parks = __atomic_load_n(&engine->parks, __ATOMIC_RELAXED);
+  stats.parks = __atomic_load_n(&engine->resident.parks, __ATOMIC_RELAXED);
   stats.overflows = __atomic_load_n(&engine->overflows, __ATOMIC_RELAXED);
   stats.workers = engine->plan.workers;
   if (!vyre__struct_write(out_stats, &stats, sizeof stats,

@@ -110,7 +110,6 @@ struct vyre_engine {
   uint64_t overflows;  /* any reaper */
   uint64_t launches;   /* the thread */
   uint64_t idle_exits; /* the thread */
-  uint64_t parks;      /* the thread */
   uint32_t stopping;   /* 1: the thread ends once its launch has; stop, destroy */
   uint32_t has_ended;  /* 1: the thread uses nothing any more; the thread */
   vyre_status aborted; /* what unfinished items complete with; OK: they are still to be served */

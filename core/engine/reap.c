@@ -84,8 +84,10 @@ static void look_for_results(const vyre_engine *engine, uint64_t position,
 
 void vyre__engine_look(const vyre_engine *engine, uint64_t position, vyre__engine_place *out_place)
 {
-  /* Relaxed: clearing the bits decides who takes them; the results have their own acquire. */
-  uint64_t word = __atomic_load_n(completion_of(engine, position), __ATOMIC_RELAXED);
+  /* Acquire: pairs with the release of whoever took completions here: who waits for these items
+     and finds them consumed sees their records as the taker did.  (Clearing the bits decides who
+     takes the others; their results have their own acquire.) */
+  uint64_t word = __atomic_load_n(completion_of(engine, position), __ATOMIC_ACQUIRE);
   for (;;) {
     out_place->word = word;
     out_place->pending = pending_in(word, position);
@@ -155,10 +157,11 @@ static uint32_t take_some(vyre_engine *engine, uint64_t position, vyre_completio
 /* Moves `oldest` on to `position` if it is behind. */
 static void advance_oldest(vyre_engine *engine, uint64_t position)
 {
-  /* Relaxed throughout: where a scan begins; each place is judged by its own words. */
+  /* Relaxed: where a scan begins. */
   uint64_t oldest = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
+  /* Release: pairs with the acquires in swap and drain, which do not look at what is before it. */
   while (vyre__ring_distance(position, oldest) > 0 &&
-         !__atomic_compare_exchange_n(&engine->oldest, &oldest, position, true, __ATOMIC_RELAXED,
+         !__atomic_compare_exchange_n(&engine->oldest, &oldest, position, true, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED)) {
   }
 }
@@ -168,9 +171,9 @@ static bool tidy_oldest(vyre_engine *engine)
 {
   uint64_t position = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
   const uint64_t head = vyre__engine_head(engine);
-  /* Relaxed, as above. */
+  /* Acquire: what was consumed here is passed on by advance_oldest(). */
   while (position != head &&
-         !pending_in(__atomic_load_n(completion_of(engine, position), __ATOMIC_RELAXED), position))
+         !pending_in(__atomic_load_n(completion_of(engine, position), __ATOMIC_ACQUIRE), position))
     position = vyre__ring_step(position, 1);
   advance_oldest(engine, position);
   return position == head;
