@@ -185,11 +185,14 @@ again:
 #else
      d_step {
        known = (BEHIND(vacant, p) -> 0 : LEAST((vacant - p) & 31, want));
-       seen = LEAST(want - known, SCAN);
-       seen = (want - known < SCAN -> SCAN : want - known)
+       seen = (want - known < SCAN -> SCAN : want - known);
+       if
+       :: known == want -> found = want; known = 0; seen = 0
+       :: else
+       fi
      }
      if
-     :: known == want -> found = want
+     :: found == want
      :: else ->
         /* count_free() */
         do
@@ -206,37 +209,38 @@ again:
              :: found + known == 0 -> is_full = (head == p && !mark && g_busy[p % CAP])
              :: else
              fi;
-#ifdef M_FREE_BY_STAMP
-             i = (released[STEP(p, known + found) % CAP] == PREVIOUS(STEP(p, known + found), CAP))
-#else
-             i = PLACE_IS_FREE(STEP(p, known + found))
+             i = PLACE_IS_FREE(STEP(p, known + found));
+#ifndef BY_TICKET
+             if
+             :: i == 0 -> seen = found
+             :: else -> found++
+             fi;
+             i = 0
 #endif
            }
+#ifdef BY_TICKET
            if
            :: i == 0 -> break
            :: else
            fi;
-#ifdef BY_TICKET
            d_step {
              if
              :: found + known == 0 -> is_full = (head == p && !mark && !WORD_IS_FREE(p))
              :: else
              fi;
-             i = GATE(STEP(p, known + found))
+             i = GATE(STEP(p, known + found));
+             if
+             :: i == 0 -> seen = found
+             :: else -> found++
+             fi;
+             i = 0
            }
-           if
-           :: i == 0 -> break
-           :: else
-           fi;
 #endif
-           found++
 #ifdef M_LAST_PLACE_ONLY
-           ;
 sure:      skip
 #endif
         :: else -> break
         od;
-        i = 0;
         if
         :: found > 0 ->
 #ifdef M_VACANT_HIGH
@@ -332,8 +336,7 @@ sure:      skip
         do
         :: i < j ->
            item_a[(p % CAP) * CELL + i] = TICKET(p, i);
-           item_b[(p % CAP) * CELL + i] = TICKET(p, i);
-           i++
+           d_step { item_b[(p % CAP) * CELL + i] = TICKET(p, i); i++ }
         :: else -> break
         od;
         skip;
@@ -367,7 +370,7 @@ next:
 /* vyre_ring_claim(), vyre_ring_claim_many(): take, copy out, release; then mark_done(). */
 proctype consumer(byte most_at_once)
 {
-  byte p, x, most, n, q, qx, c, part, i, a;
+  byte p, x, most, n, q, qx, c, part, i;
   bool look;
 #ifdef BY_TICKET
   byte w, w_bits;
@@ -379,7 +382,7 @@ start:
 again:
   /* count_ready() */
   do
-  :: n < most ->
+  :: n < most && i == 0 ->
      d_step {
        c = COUNT_IF(q);
        if
@@ -393,12 +396,9 @@ again:
        fi;
        c = 0
      }
-     if
-     :: i == 1 -> i = 0; break
-     :: else
-     fi
   :: else -> break
   od;
+  i = 0;
   if
   :: n == 0 ->
 #ifdef TOMBSTONE
@@ -504,11 +504,11 @@ again:
 #endif
      do
      :: i < part ->
-        a = item_a[(p % CAP) * CELL + x + i];
-        assert(a == TICKET(p, x + i));
-        a = item_b[(p % CAP) * CELL + x + i];
-        assert(a == TICKET(p, x + i));
-        d_step { a = 0; i++; g_consumed++ }
+        assert(item_a[(p % CAP) * CELL + x + i] == TICKET(p, x + i));
+        d_step {
+          assert(item_b[(p % CAP) * CELL + x + i] == TICKET(p, x + i));
+          i++; g_consumed++
+        }
      :: else -> i = 0; break
      od;
      /* release_part() */
