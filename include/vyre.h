@@ -804,7 +804,7 @@ typedef struct vyre_record {
 typedef struct vyre_engine_stats {
   uint32_t struct_size;
   uint32_t persistent; /* 1 if a persistent launch serves the ring, 0 for batched launches */
-  uint64_t submitted;
+  uint64_t submitted; /* items */
   uint64_t completed; /* seen by reap or wait */
   uint64_t launches;
   uint64_t idle_exits;
