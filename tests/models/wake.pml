@@ -14,6 +14,8 @@
  *
  * -D  SLEEPERS  how many sleepers, and wakers
  *     OWN       each sleeper waits for its own thing
+ *     BARRIER   wakers have no fence: the sleeper has the kernel make a barrier on each of them
+ *               (core/ring/barrier.c), one after the other and whenever it likes
  *     M_...     a mutant; docs/models.md lists them
  */
 #ifndef SLEEPERS
@@ -83,6 +85,13 @@ proctype sleeper(byte who)
 #ifndef M_EPOCH_LATE
      e = epoch;
 #endif
+#if defined(BARRIER) && !defined(M_NO_BARRIER)
+     do
+     :: i < SLEEPERS -> FENCE(SLEEPERS + i); i++
+     :: else -> break
+     od;
+     i = 0;
+#endif
 #ifndef M_NO_RECHECK
      attempt(ok);
 #endif
@@ -114,7 +123,7 @@ proctype waker(byte who)
   buffer[SLEEPERS + who]!THING(who);
 #endif
   /* vyre__wake_all(), vyre__tell() */
-#ifndef M_NO_WAKER_FENCE
+#if !defined(M_NO_WAKER_FENCE) && !defined(BARRIER)
   FENCE(SLEEPERS + who);
 #endif
   if
