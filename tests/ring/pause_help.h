@@ -25,6 +25,7 @@ struct actor {
   /* Where it stops, after how many passes; written while it stands still. */
   vyre__ring_point point;
   uint32_t passes;
+  uint32_t seen[VYRE__RING_TAIL_SEEN + 1]; /* how often it came to each point */
   bool armed, ended;
   sem_t stopped, go;
   pthread_t thread;
@@ -45,7 +46,10 @@ static inline void until(sem_t *semaphore)
 static inline void actor_hook(vyre__ring_point point)
 {
   actor *a = acting;
-  if (!a || !a->armed || a->point != point)
+  if (!a)
+    return;
+  ++a->seen[point];
+  if (!a->armed || a->point != point)
     return;
   if (a->passes) {
     --a->passes;

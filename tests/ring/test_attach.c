@@ -210,6 +210,18 @@ static void test_moving_words(void **state)
   refused(region_size, "behind");
   HEADER->head = first + 17;
   refused(region_size, "capacity");
+  HEADER->tail = ticket_in(first, 0, 7);
+  refused(region_size, "tail");
+  for (uint32_t bit = 56; bit < 62; ++bit) {
+    HEADER->head ^= 1ull << bit;
+    refused(region_size, "head");
+  }
+  HEADER->vacant = first + 5 + 17;
+  refused(region_size, "vacant");
+  HEADER->vacant = 1ull << 56;
+  refused(region_size, "vacant");
+  HEADER->closed = 2;
+  refused(region_size, "closed");
   HEADER->stop = 2;
   refused(region_size, "stop");
   HEADER->state = 3;
@@ -232,7 +244,7 @@ static void test_every_bit(void **state)
       if (ring->completion)
         assert_true((const char *)(ring->completion + ring->completions_mask + 1) <= end);
       if (ring->results)
-        assert_true((const char *)(ring->results + ring->completions_mask + 1) <= end);
+        assert_true((const char *)(ring->results + (ring->completions_mask + 1) * 8) <= end);
       vyre_ring_destroy(ring);
     }
     memcpy(memory, sound, region_size);

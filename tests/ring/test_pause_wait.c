@@ -113,6 +113,36 @@ static void test_both_stop(void **state)
       }
 }
 
+/*
+ * The item comes when the sleeper has looked in vain for any of its times but the one after it has
+ * counted itself in: nobody wakes it, so that last look has to find it.
+ */
+static void test_item_comes_before_the_last_look(void **state)
+{
+  (void)state;
+  for (size_t f = 0; f < FIRST_POSITIONS; ++f) {
+    uint32_t looks = 0;
+    for (uint32_t passes = 0; passes <= looks; ++passes) {
+      vyre_ring *ring = ring_at(1, 0, first_positions[f]);
+      actor sleeper = with_items(0, 0);
+      if (!passes) {
+        actor_stops(&sleeper, ring, act_claim_wait, VYRE__RING_SLEEPER_COUNTED);
+        looks = sleeper.seen[VYRE__RING_ITEMS_JUDGED];
+      } else {
+        assert_true(
+            actor_starts(&sleeper, ring, act_claim_wait, VYRE__RING_ITEMS_JUDGED, passes - 1));
+      }
+      put(ring, 0);
+      assert_int_equal(ring->header->not_empty.epoch, passes ? 0 : 1);
+      actor_goes_on(&sleeper);
+      assert_int_equal(sleeper.status, VYRE_OK);
+      assert_item(&sleeper.items[0], 0);
+      ring_gone(ring);
+    }
+    assert_true(looks > 0);
+  }
+}
+
 /* A wake-up that is for another sleeper: who was counted in by then looks again, and sleeps on. */
 static void test_two_sleepers_one_item(void **state)
 {
@@ -304,6 +334,7 @@ int main(void)
       cmocka_unit_test(test_waker_passes_a_sleeper),
       cmocka_unit_test(test_sleeper_passes_a_waker),
       cmocka_unit_test(test_both_stop),
+      cmocka_unit_test(test_item_comes_before_the_last_look),
       cmocka_unit_test(test_two_sleepers_one_item),
       cmocka_unit_test(test_tombstone_wakes),
       cmocka_unit_test(test_close_and_a_producer),
