@@ -254,7 +254,7 @@ static void unreaped(void **state)
       uint64_t first = 0;
       uint32_t n = 0;
       vyre_engine_drain(engine, SECOND / 1000, &first, 1, &n);
-      if (n ? first == tickets[k < ITEMS ? k : 0] : k == ITEMS)
+      if (n ? k < ITEMS && first == tickets[k] : k == ITEMS)
         break;
     }
     plugin.set("lost", 1);
