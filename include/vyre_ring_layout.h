@@ -16,14 +16,15 @@
  *   A stamp says which tenant of a place an event belongs to: position + 1.  It is compared for
  *   equality, so positions may pass their top.  Three words belong to each position p:
  *     published   p's stamp, how many items the cell holds, and their phase: the items are there;
- *     released    p's stamp: every item was copied out, the place is free for p + capacity.  While
- *                 several consumers take items of the cell one by one, the word still carries the
- *                 stamp of the tenant before p, and counts the items that were copied out;
- *     completion  p's stamp and a bit for each item that is not done.  All bits 0: every item is
- *                 done, and the completion place is free for p + completions.  A batch writes this
- *                 word before it publishes; for a single item the tenant before p, all done, means
- *                 that p is not done.
- *   At the start every stamp is that of the tenant one lap earlier.
+ *     released    p's stamp and the count of its items: every item was copied out, the place is
+ * free for p + capacity.  While several consumers take items of the cell one by one, the word still
+ * carries the stamp of the tenant before p, and counts the items that were copied out; completion
+ * p's stamp and a bit for each item that is not done, once one of them is.  All bits 0: every item
+ * is done, and the completion place is free for p + completions. The word of the tenant before p,
+ * all bits 0: no item of p is done. published lies in the cell.  released and completion have as
+ * many entries as there are completion places (released as many as places, without completion), so
+ * that the count of p is known until p is done. At the start every stamp is that of the tenant one
+ * lap earlier.
  *
  * Writing sides
  *   Each word has one writing side, named behind it: HOST, or CONS (the consuming side: host
@@ -64,6 +65,7 @@ typedef uint64_t vyre_ring_u64;
 #define VYRE_RING_COUNT_MASK 7u        /* published: items in the cell; 0: none, pass it over */
 #define VYRE_RING_CELL_PHASE (1u << 3) /* published: the items were enqueued in phase 1 */
 #define VYRE_RING_TAKEN_MASK 7u        /* released: items copied out of a cell taken in parts */
+#define VYRE_RING_RELEASED_SHIFT 3u    /* released: above them, the count of the stamp's tenant */
 #define VYRE_RING_PENDING_MASK 0x7fu   /* completion: bit i: item i is not done */
 
 #define VYRE_RING_MAX_CAPACITY (1ull << 31)
@@ -112,7 +114,7 @@ typedef struct vyre_ring_header {
   vyre_ring_u64 generation;
   vyre_ring_u64 region_bytes;
   vyre_ring_u64 cells_offset;
-  vyre_ring_u64 released_offset;
+  vyre_ring_u64 released_offset;   /* u64 words */
   vyre_ring_u64 completion_offset; /* u64 words, 0 without VYRE_RING_FLAG_COMPLETION */
   vyre_ring_u64 results_offset;    /* vyre_ring_result, 0 without VYRE_RING_FLAG_DEVICE */
   vyre_ring_u64 first_position;
@@ -126,7 +128,7 @@ typedef struct vyre_ring_header {
   vyre_ring_u64 tail;
   vyre_ring_u32 pad2[30];
   /* 0x180 HOST */
-  vyre_ring_u32 stop;   /* 1 asks a device consumer to leave */
+  vyre_ring_u32 stop;   /* 0: serve; other values are between the engine and its device code */
   vyre_ring_u32 closed; /* 1 some time after head was marked CLOSED: then, and only then, look */
   vyre_ring_u32 pad3[30];
   /* 0x200 HOST: sleepers for "an item was published" */
@@ -139,6 +141,8 @@ typedef struct vyre_ring_header {
   vyre_ring_u32 state; /* VYRE_RING_STATE_… */
   vyre_ring_u32 pad4[31];
 } vyre_ring_header;
+
+#define VYRE_RING_STOP_MASK 3u /* the largest value of stop */
 
 #define VYRE_RING_STATE_ABSENT 0u
 #define VYRE_RING_STATE_RUNNING 1u

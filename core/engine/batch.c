@@ -32,8 +32,8 @@ static void take_cell(vyre_engine *engine, uint64_t position, uint32_t count, ui
     memcpy(items[i].item, cell->item[i], sizeof cell->item[i]);
   }
   /* Release: pairs with the submitter's acquire; the items were copied out before. */
-  __atomic_store_n(&ring->released[position & ring->capacity_mask],
-                   vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
+  __atomic_store_n(&ring->released[position & ring->released_mask],
+                   vyre__ring_released_word(position, count), __ATOMIC_RELEASE);
 }
 
 /* Takes whole cells of one phase out of the ring; returns how many items. */

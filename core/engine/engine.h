@@ -187,7 +187,8 @@ bool vyre__engine_unfinished(const vyre_engine *engine);
 /* What one look at a place finds.  Bit i stands for the item of index i. */
 typedef struct vyre__engine_place {
   uint64_t word;     /* of completion[] */
-  uint32_t pending;  /* items whose completion nobody has taken; of an unpublished batch only one */
+  bool published;    /* false: its items are not there yet, and not counted */
+  uint32_t pending;  /* items whose completion nobody has taken; 1 if they are not published */
   uint32_t finished; /* those of them that have a result, which is here: */
   uint32_t result[VYRE_RING_CELL_ITEMS];
   vyre_status status[VYRE_RING_CELL_ITEMS];

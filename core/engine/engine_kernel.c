@@ -239,9 +239,8 @@ VYRE_FUNCTION void vyre__serve(vyre_ctx *c, vyre__worker *w, vyre_u64 ticket, co
 VYRE_FUNCTION void vyre__release(const vyre__worker *w, vyre_u64 position, vyre_u32 count,
                                  vyre_u32 n)
 {
-  const vyre_u64 place = position & w->cells_mask;
   if (n < count) {
-    VYRE_GLOBAL vyre_u32 *taken = &w->taken[place];
+    VYRE_GLOBAL vyre_u32 *taken = &w->taken[position & w->cells_mask];
     /* Release and acquire: pairs with itself in the other workers that share the cell; whoever is
        last has all their copies behind it. */
     if (vyre_atomic_add_u32(taken, n, VYRE_ACQ_REL, VYRE_SCOPE_DEVICE) + n != count)
@@ -250,7 +249,9 @@ VYRE_FUNCTION void vyre__release(const vyre__worker *w, vyre_u64 position, vyre_
     vyre_atomic_store_u32(taken, 0u, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
   }
   /* Release: pairs with the producer's acquire; the items were copied out before. */
-  vyre_atomic_store_u64(&w->released[place], vyre__stamp(position) << VYRE_RING_STAMP_SHIFT,
+  vyre_atomic_store_u64(&w->released[position & w->results_mask],
+                        vyre__stamp(position) << VYRE_RING_STAMP_SHIFT |
+                            count << VYRE_RING_RELEASED_SHIFT,
                         VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
 }
 

@@ -2,10 +2,10 @@
  * reap.c - completions: each exactly once, by any number of threads, in any order.
  *
  * An item's result lies in results[], at the place of its position.  The place's completion word
- * has a bit for each item whose completion nobody has taken; a single item has none, for it the
- * word of the tenant before says so.  Whoever clears bits by a compare-and-swap owns these
- * completions; a word without bits lets the ring hand the place out again.  So everything is read
- * before the bits are cleared, and counts only if that succeeded.
+ * has a bit for each item whose completion nobody has taken; while it is the previous tenant's,
+ * nobody has taken any.  Whoever clears bits by a compare-and-swap owns these completions; a word
+ * without bits lets the ring hand the place out again.  So everything is read before the bits are
+ * cleared, and counts only if that succeeded.
  */
 #include "core/engine/engine.h"
 
@@ -25,21 +25,10 @@ static int64_t beyond(uint64_t word, uint64_t position)
   return vyre__ring_distance(vyre__ring_stamp_of(word), vyre__ring_stamp(position));
 }
 
-static uint32_t pending_in(uint64_t word, uint64_t position)
+static bool is_consumed(uint64_t word, uint64_t position)
 {
   const int64_t ahead = beyond(word, position);
-  return ahead > 0 ? 0 : ahead < 0 ? 1 : (uint32_t)(word & VYRE_RING_PENDING_MASK);
-}
-
-/* An aborted item is finished once it is published: before, its submitter still writes. */
-static bool is_published(const vyre_engine *engine, uint64_t position)
-{
-  const vyre_ring *ring = engine->ring;
-  /* Acquire: pairs with the submitter's release; correlations and completion word are there.  The
-     cell may have later tenants. */
-  const uint64_t word =
-      __atomic_load_n(&ring->cells[position & ring->capacity_mask].published, __ATOMIC_ACQUIRE);
-  return beyond(word, position) >= 0;
+  return ahead > 0 || (ahead == 0 && !(word & VYRE_RING_PENDING_MASK));
 }
 
 static bool has_result(const vyre_engine *engine, uint64_t position, uint32_t index,
@@ -63,7 +52,6 @@ static void look_for_results(const vyre_engine *engine, uint64_t position,
                              vyre__engine_place *place)
 {
   vyre_status aborted;
-  place->finished = 0;
   for (uint32_t left = place->pending; left; left &= left - 1) {
     const uint32_t index = (uint32_t)__builtin_ctz(left);
     if (has_result(engine, position, index, place))
@@ -71,9 +59,10 @@ static void look_for_results(const vyre_engine *engine, uint64_t position,
   }
   if (place->finished == place->pending)
     return;
-  /* Acquire: pairs with the release in vyre__engine_abort(). */
+  /* Acquire: pairs with the release in vyre__engine_abort().  The items are published: before, an
+     aborted one is not finished, since its submitter still writes. */
   aborted = __atomic_load_n(&engine->aborted, __ATOMIC_ACQUIRE);
-  if (aborted == VYRE_OK || !is_published(engine, position))
+  if (aborted == VYRE_OK)
     return;
   for (uint32_t left = place->pending & ~place->finished; left; left &= left - 1) {
     place->result[__builtin_ctz(left)] = 0;
@@ -84,22 +73,22 @@ static void look_for_results(const vyre_engine *engine, uint64_t position,
 
 void vyre__engine_look(const vyre_engine *engine, uint64_t position, vyre__engine_place *out_place)
 {
+  /* The items first: behind them the completion word is not older than the tenant before. */
+  const uint32_t items = vyre__ring_items_of(engine->ring, position);
   /* Acquire: pairs with the release of whoever took completions here: who waits for these items
      and finds them consumed sees their records as the taker did.  (Clearing the bits decides who
      takes the others; their results have their own acquire.) */
-  uint64_t word = __atomic_load_n(completion_of(engine, position), __ATOMIC_ACQUIRE);
-  for (;;) {
-    out_place->word = word;
-    out_place->pending = pending_in(word, position);
-    look_for_results(engine, position, out_place);
-    if (!out_place->finished || beyond(word, position) >= 0)
-      return;
-    /* A single item, so it seems.  Relaxed: a batch stored its word before it published, and that
-       was acquired with the result. */
-    word = __atomic_load_n(completion_of(engine, position), __ATOMIC_RELAXED);
-    if (word == out_place->word)
-      return;
+  const uint64_t word = __atomic_load_n(completion_of(engine, position), __ATOMIC_ACQUIRE);
+  out_place->word = word;
+  out_place->finished = 0;
+  out_place->published = items || beyond(word, position) >= 0;
+  if (!out_place->published) {
+    out_place->pending = 1;
+    return;
   }
+  out_place->pending =
+      is_consumed(word, position) ? 0 : vyre__ring_pending(engine->ring, word, position, items);
+  look_for_results(engine, position, out_place);
 }
 
 /* Makes these finished completions the caller's; false if another thread was at the place. */
@@ -108,8 +97,7 @@ static bool take(vyre_engine *engine, uint64_t position, const vyre__engine_plac
 {
   uint32_t blocks[VYRE_RING_CELL_ITEMS], n = 0;
   uint64_t word = place->word;
-  const uint64_t wanted = beyond(word, position) ? vyre__ring_word(vyre__ring_stamp(position))
-                                                 : word & ~(uint64_t)chosen;
+  const uint64_t wanted = vyre__ring_word(vyre__ring_stamp(position)) | (place->pending & ~chosen);
   for (uint32_t left = chosen; left; left &= left - 1, ++out) {
     const uint32_t index = (uint32_t)__builtin_ctz(left);
     const uint64_t entry = vyre__engine_entry(engine, position, index);
@@ -173,7 +161,7 @@ static bool tidy_oldest(vyre_engine *engine)
   const uint64_t head = vyre__engine_head(engine);
   /* Acquire: what was consumed here is passed on by advance_oldest(). */
   while (position != head &&
-         !pending_in(__atomic_load_n(completion_of(engine, position), __ATOMIC_ACQUIRE), position))
+         is_consumed(__atomic_load_n(completion_of(engine, position), __ATOMIC_ACQUIRE), position))
     position = vyre__ring_step(position, 1);
   advance_oldest(engine, position);
   return position == head;
@@ -293,16 +281,6 @@ typedef struct waiting {
   vyre_status status;
 } waiting;
 
-/* True if it cannot be said yet whether the ticket's place has an item of its index. */
-static bool is_undecided(const vyre_engine *engine, uint64_t ticket, uint64_t word)
-{
-  const uint64_t position = vyre__ring_position_of(ticket);
-  /* Relaxed: behind the acquire of the publication, which a batch's word comes before. */
-  return beyond(word, position) < 0 &&
-         (!is_published(engine, position) ||
-          __atomic_load_n(completion_of(engine, position), __ATOMIC_RELAXED) != word);
-}
-
 static bool waited(vyre_engine *engine, void *self, uint64_t *out_blocked)
 {
   waiting *wait = self;
@@ -318,7 +296,7 @@ static bool waited(vyre_engine *engine, void *self, uint64_t *out_blocked)
     if (take(engine, position, &place, bit, &wait->completion))
       return true;
   }
-  if ((place.pending & bit) || is_undecided(engine, wait->ticket, place.word))
+  if ((place.pending & bit) || !place.published)
     return false;
   wait->status = VYRE_ERROR_NOT_FOUND;
   return true;

@@ -70,9 +70,11 @@ static vyre_status check_arrays(const vyre_ring_header *copy, vyre_error *err)
   /* The counts are checked: at most 2^31 x 128 bytes, far from an overflow. */
   const uint64_t capacity = 1ull << copy->capacity_log2;
   const uint64_t completions = 1ull << copy->completions_log2;
+  const uint64_t released =
+      vyre__ring_released_entries(copy->flags, copy->capacity_log2, copy->completions_log2);
   array arrays[4] = {
       {"cells_offset", copy->cells_offset, capacity * sizeof(vyre_ring_cell)},
-      {"released_offset", copy->released_offset, capacity * sizeof(uint64_t)},
+      {"released_offset", copy->released_offset, released * sizeof(uint64_t)},
       {"completion_offset", copy->completion_offset, completions * sizeof(uint64_t)},
       {"results_offset", copy->results_offset,
        completions * VYRE__RING_RESULTS_A_PLACE * sizeof(vyre_ring_result)},
@@ -150,7 +152,7 @@ static vyre_status check_state(const vyre_ring_header *live, const vyre_ring_hea
                   (unsigned long long)vacant, (unsigned long long)head);
   if (closed > 1)
     return REFUSE(err, "closed is %u", closed);
-  if (stop > 1)
+  if (stop > VYRE_RING_STOP_MASK)
     return REFUSE(err, "stop is %u", stop);
   if (state > VYRE_RING_STATE_LEAVING)
     return REFUSE(err, "state is %u", state);

@@ -62,7 +62,7 @@ static uint32_t count_of(const vyre_ring_cell *cell)
 /* The caller has copied its `n` of the cell's `count` items out. */
 static void release_part(vyre_ring *ring, uint64_t position, uint32_t n, uint32_t count)
 {
-  uint64_t *released = &ring->released[position & ring->capacity_mask];
+  uint64_t *released = &ring->released[position & ring->released_mask];
   if (n != count) {
     /*
      * Release: my copies come before.  Acquire: who completes the count has the copies of all
@@ -73,7 +73,7 @@ static void release_part(vyre_ring *ring, uint64_t position, uint32_t n, uint32_
       return;
   }
   /* Release; partner: the acquire load in enqueue.c's is_free().  The items were copied out. */
-  __atomic_store_n(released, vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
+  __atomic_store_n(released, vyre__ring_released_word(position, count), __ATOMIC_RELEASE);
 }
 
 /* After the last release of a call: wakes sleeping producers. */
@@ -103,8 +103,8 @@ static bool pass_over(vyre_ring *ring, uint64_t *tail)
                                   __ATOMIC_RELAXED)) {
     *tail = next;
     /* Release; partner: the acquire load in enqueue.c's is_free(). */
-    __atomic_store_n(&ring->released[position & ring->capacity_mask],
-                     vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->released[position & ring->released_mask],
+                     vyre__ring_released_word(position, 0), __ATOMIC_RELEASE);
     released(ring);
   }
   return true;
@@ -136,8 +136,8 @@ static void prefetch_completion(const vyre_ring *ring, uint64_t first, uint64_t 
   if (!ring->completion)
     return;
   (void)first;
-  vyre__prefetch_to_write(&ring->completion[vyre__ring_step(vyre__ring_position_of(next), 8) &
-                                            ring->completions_mask]);
+  vyre__prefetch_to_write(
+      &ring->completion[vyre__ring_step(vyre__ring_position_of(next), 8) & ring->completions_mask]);
 }
 
 /* `out_items` and `out_tickets`, if given, are made ready for as many items as are taken. */

@@ -1,10 +1,10 @@
 /*
  * completion.c - which tickets are done.  completion[] holds one word a place: the stamp of a
- * tenant and a bit for each of its items that is not done.  The gate in enqueue.c lets a new tenant
- * in only when the previous one is done, so a word never skips a tenant and only moves forward.
- *
- * A batch writes its bits before it publishes.  A single item does not: while the previous tenant's
- * word is there, and the item is published, it is one item that is not done.
+ * tenant and a bit for each of its items that is not done.  Only finishers write it.  While the
+ * previous tenant's word is there, no item is done; how many there are is said by the cell, or once
+ * it may have a later tenant by the word with which it was released.  The gate in enqueue.c lets a
+ * new tenant in only when the previous one is done, so a word never skips a tenant and only moves
+ * forward.
  */
 #include "core/ring/layout.h"
 #include "core/ring/wake.h"
@@ -26,59 +26,61 @@ bool vyre__ring_is_issued(const vyre_ring *ring, uint64_t ticket)
                                                 index_of(ring, head & VYRE_RING_POSITION_MASK);
 }
 
-/*
- * The word behind `word` once the items of `bits` are done; `word` itself if none of them is a
- * pending item of the position.
- */
-static uint64_t without(const vyre_ring *ring, uint64_t word, uint64_t position, uint64_t bits)
+/* The count in the position's released word; `*out_stamp` tells whose it is. */
+static uint32_t released_count(const vyre_ring *ring, uint64_t position, uint64_t *out_stamp)
 {
-  const uint64_t own = vyre__ring_word(vyre__ring_stamp(position));
-  const uint64_t lap = ring->completions_mask + 1;
+  /* Acquire; partner: the release in claim.c's release_part(), behind which the cell is reused. */
+  const uint64_t word =
+      __atomic_load_n(&ring->released[position & ring->released_mask], __ATOMIC_ACQUIRE);
+  *out_stamp = vyre__ring_stamp_of(word);
+  return (uint32_t)(word >> VYRE_RING_RELEASED_SHIFT) & VYRE_RING_COUNT_MASK;
+}
+
+uint32_t vyre__ring_items_of(const vyre_ring *ring, uint64_t position)
+{
+  const vyre_ring_cell *cell = &ring->cells[position & ring->capacity_mask];
+  const uint64_t own = vyre__ring_stamp(position);
+  uint64_t published, stamp;
+  uint32_t count = released_count(ring, position, &stamp);
+  int64_t ahead;
+  if (stamp == own)
+    return count;
+  /* Acquire; partner: the release in enqueue.c's publish(): the gate's look came before it. */
+  published = __atomic_load_n(&cell->published, __ATOMIC_ACQUIRE);
+  ahead = vyre__ring_distance(vyre__ring_stamp_of(published), own);
+  if (ahead <= 0)
+    return ahead ? 0 : (uint32_t)(published & VYRE_RING_COUNT_MASK);
+  /* A later tenant: its producer saw this one released before it published, so now we do. */
+  count = released_count(ring, position, &stamp);
+  return stamp == own ? count : 0;
+}
+
+uint32_t vyre__ring_pending(const vyre_ring *ring, uint64_t word, uint64_t position, uint32_t items)
+{
   if (vyre__ring_stamp_of(word) == vyre__ring_stamp(position))
-    return word & ~(bits & VYRE_RING_PENDING_MASK);
-  if (word == vyre__ring_word(vyre__ring_previous_stamp(position, lap)) && (bits & 1))
-    return own;
-  return word;
-}
-
-/* False if the position's items are not there yet.  Otherwise, its completion word can be read. */
-static bool is_published(const vyre_ring *ring, uint64_t position)
-{
-  /*
-   * Acquire; partner: the release in enqueue.c's publish(): its bits are in the completion word.
-   * The cell may have later tenants: their producers came behind the release of this one.
-   */
-  const uint64_t published =
-      __atomic_load_n(&ring->cells[position & ring->capacity_mask].published, __ATOMIC_ACQUIRE);
-  return vyre__ring_distance(vyre__ring_stamp_of(published), vyre__ring_stamp(position)) >= 0;
-}
-
-vyre__ring_progress vyre__ring_progress_of(const vyre_ring *ring, uint64_t word, uint64_t ticket,
-                                           uint64_t *out_wanted)
-{
-  const uint64_t position = vyre__ring_position_of(ticket);
-  const uint64_t bit = 1u << vyre__ring_index_of(ticket);
-  if (!is_published(ring, position))
-    return VYRE__RING_UNKNOWN;
-  *out_wanted = without(ring, word, position, bit);
-  return *out_wanted == word ? VYRE__RING_FINISHED : VYRE__RING_UNFINISHED;
+    return (uint32_t)(word & VYRE_RING_PENDING_MASK);
+  if (word == vyre__ring_word(vyre__ring_previous_stamp(position, ring->completions_mask + 1)))
+    return (1u << items) - 1;
+  return 0;
 }
 
 /* Marks the items of `bits` done; false if none of them was a pending item. */
-static bool mark(vyre_ring *ring, uint64_t position, uint64_t bits)
+static bool mark(vyre_ring *ring, uint64_t position, uint32_t bits)
 {
   uint64_t *place = &ring->completion[position & ring->completions_mask];
+  const uint32_t items = vyre__ring_items_of(ring, position);
   uint64_t word, wanted;
-  if (!is_published(ring, position))
+  if (!items)
     return false;
   /* Relaxed: the CAS finds out whether it is still true. */
   word = __atomic_load_n(place, __ATOMIC_RELAXED);
   VYRE__RING_AT(VYRE__RING_COMPLETION_READ);
   do {
-    wanted = without(ring, word, position, bits);
-    /* Done already, or the place has later tenants: nothing changes. */
-    if (wanted == word)
+    const uint32_t pending = vyre__ring_pending(ring, word, position, items);
+    /* Done already, no such item, or the place has later tenants: nothing changes. */
+    if (!(pending & bits))
       return false;
+    wanted = vyre__ring_word(vyre__ring_stamp(position)) | (pending & ~bits);
     /*
      * Release; partners: the acquire loads in vyre_ring_is_done() and in enqueue.c's is_free(), who
      * may then read what the finisher wrote.  The items of a cell may have several finishers: their
@@ -115,7 +117,7 @@ static bool is_full_cell(const uint64_t *tickets)
 }
 
 /* How many of `n` tickets name items of the first one's cell, one behind the other; their bits. */
-static uint32_t same_cell(const uint64_t *tickets, uint32_t n, uint64_t *out_bits)
+static uint32_t same_cell(const uint64_t *tickets, uint32_t n, uint32_t *out_bits)
 {
   uint32_t i = 0;
   if (n >= VYRE_RING_CELL_ITEMS && is_full_cell(tickets)) {
@@ -134,7 +136,7 @@ void vyre_ring_mark_done_many(vyre_ring *ring, const uint64_t *tickets, uint32_t
   if (!ring || !ring->completion || !tickets)
     return;
   while (i < n) {
-    uint64_t bits = 0;
+    uint32_t bits = 0;
     const uint32_t cell = same_cell(tickets + i, n - i, &bits);
     if (tickets[i] <= VYRE_RING_TICKET_MASK)
       any |= mark(ring, vyre__ring_position_of(tickets[i]), bits);

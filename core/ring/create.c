@@ -55,7 +55,11 @@ static void lay_out(vyre_ring *ring, const vyre__ring_layout *layout, uint64_t f
   for (uint64_t i = 0; i < capacity; ++i) {
     uint64_t position = vyre__ring_step(first, i), place = position & ring->capacity_mask;
     ring->cells[place].published = vyre__ring_word(vyre__ring_previous_stamp(position, capacity));
-    ring->released[place] = ring->cells[place].published;
+  }
+  for (uint64_t i = 0; i <= ring->released_mask; ++i) {
+    uint64_t position = vyre__ring_step(first, i), place = position & ring->released_mask;
+    ring->released[place] =
+        vyre__ring_word(vyre__ring_previous_stamp(position, ring->released_mask + 1));
   }
   for (uint64_t i = 0; ring->completion && i < completions; ++i) {
     uint64_t position = vyre__ring_step(first, i), place = position & ring->completions_mask;

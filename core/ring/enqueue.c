@@ -23,14 +23,14 @@ _Static_assert(sizeof(vyre_work_item) == sizeof(((vyre_ring_cell *)0)->item[0]),
 
 static bool is_free(const vyre_ring *ring, uint64_t position)
 {
-  const uint64_t *released = &ring->released[position & ring->capacity_mask];
+  const uint64_t before = vyre__ring_step(position, 0 - (ring->capacity_mask + 1));
+  const uint64_t *released = &ring->released[before & ring->released_mask];
   const uint64_t *completion;
   /*
    * Acquire; partner: the release store in claim.c's release_place().  The previous tenant was
    * copied out before we write into its cell.
    */
-  if (__atomic_load_n(released, __ATOMIC_ACQUIRE) !=
-      vyre__ring_word(vyre__ring_previous_stamp(position, ring->capacity_mask + 1)))
+  if (vyre__ring_stamp_of(__atomic_load_n(released, __ATOMIC_ACQUIRE)) != vyre__ring_stamp(before))
     return false;
   if (!ring->completion)
     return true;
@@ -127,14 +127,6 @@ static void publish(vyre_ring *ring, uint64_t position, bool phase, const vyre_w
 {
   vyre_ring_cell *cell = &ring->cells[position & ring->capacity_mask];
   const uint64_t stamp = vyre__ring_stamp(position);
-  if (ring->completion && count > 1)
-    /*
-     * Relaxed: the release below publishes it.  Partner: whoever marks one of these items done has
-     * acquired the cell's stamp, so it sees the bits.  Nobody else writes the word: the gate found
-     * the previous tenant done.
-     */
-    __atomic_store_n(&ring->completion[position & ring->completions_mask],
-                     vyre__ring_word(stamp) | ((1u << count) - 1), __ATOMIC_RELAXED);
   vyre__copy_items(cell->item, items, count);
   VYRE__RING_AT(VYRE__RING_ITEMS_WRITTEN);
   /* Release; partner: the acquire load in claim.c's count_ready().  The items are whole. */

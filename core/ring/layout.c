@@ -88,7 +88,10 @@ static bool place_arrays(vyre__ring_layout *layout)
   const uint64_t completions = 1ull << layout->completions_log2;
   uint64_t end = VYRE_RING_HEADER_BYTES;
   if (!append(&end, capacity, sizeof(vyre_ring_cell), &layout->cells_offset) ||
-      !append(&end, capacity, sizeof(uint64_t), &layout->released_offset))
+      !append(&end,
+              vyre__ring_released_entries(layout->flags, layout->capacity_log2,
+                                          layout->completions_log2),
+              sizeof(uint64_t), &layout->released_offset))
     return false;
   if ((layout->flags & VYRE_RING_FLAG_COMPLETION) &&
       !append(&end, completions, sizeof(uint64_t), &layout->completion_offset))
@@ -158,6 +161,9 @@ vyre_status vyre__ring_make_handle(void *memory, const vyre__ring_layout *layout
     ring->results = (vyre_ring_result *)(void *)(base + layout->results_offset);
   ring->capacity_mask = (1ull << layout->capacity_log2) - 1;
   ring->completions_mask = (1ull << layout->completions_log2) - 1;
+  ring->released_mask =
+      vyre__ring_released_entries(layout->flags, layout->capacity_log2, layout->completions_log2) -
+      1;
   ring->waiting = !(layout->flags & VYRE_RING_FLAG_WAITING_OFF);
   ring->allocator = from;
   *out_ring = ring;

@@ -26,6 +26,13 @@ typedef struct vyre__ring_layout {
   uint64_t region_bytes;
 } vyre__ring_layout;
 
+/* Entries of released[]. */
+static inline uint64_t vyre__ring_released_entries(uint32_t flags, uint32_t capacity_log2,
+                                                   uint32_t completions_log2)
+{
+  return 1ull << (flags & VYRE_RING_FLAG_COMPLETION ? completions_log2 : capacity_log2);
+}
+
 /* Checks the setup, each refusal with its fix, and lays the arrays out one behind the other. */
 vyre_status vyre__ring_layout_plan(const vyre__ring_setup *setup, vyre__ring_layout *out_layout,
                                    vyre_error *err);

@@ -16,6 +16,7 @@ struct vyre_ring {
   uint64_t *completion;      /* NULL without completion */
   vyre_ring_result *results; /* NULL without a device consumer */
   uint64_t capacity_mask;    /* capacity - 1 */
+  uint64_t released_mask;    /* completions - 1, or capacity - 1 without completion */
   uint64_t completions_mask; /* completions - 1 */
   bool waiting;
   bool asymmetric; /* sleepers make the barrier for wakers too: see wake.c */
@@ -137,17 +138,25 @@ static inline uint32_t vyre__ring_count_if(uint64_t published, uint64_t position
              : 0;
 }
 
+/* The released word of a position whose items were all copied out. */
+static inline uint64_t vyre__ring_released_word(uint64_t position, uint32_t count)
+{
+  return vyre__ring_word(vyre__ring_stamp(position)) | count << VYRE_RING_RELEASED_SHIFT;
+}
+
 /*
- * What one look at a completion word says about a ticket whose item is published.  `out_wanted` is
- * the word that marks it done, where it is UNFINISHED.
+ * How many items lie, or lay, at a position; 0 if they are not published, or the completion place
+ * has a later tenant.  Behind a number that is not 0 the completion word can be read: it is that of
+ * the tenant before, or later.
  */
-typedef enum vyre__ring_progress {
-  VYRE__RING_UNFINISHED,
-  VYRE__RING_FINISHED,
-  VYRE__RING_UNKNOWN /* not published, or an index that the cell does not have */
-} vyre__ring_progress;
-vyre__ring_progress vyre__ring_progress_of(const vyre_ring *ring, uint64_t word, uint64_t ticket,
-                                           uint64_t *out_wanted);
+uint32_t vyre__ring_items_of(const vyre_ring *ring, uint64_t position);
+
+/*
+ * The bits of the items that are not done by this completion word, of `items` that the position
+ * has; 0 if the word is a later tenant's.
+ */
+uint32_t vyre__ring_pending(const vyre_ring *ring, uint64_t word, uint64_t position,
+                            uint32_t items);
 
 /*
  * An eventcount on a wake word pair of the header.  Sleeper: prepare, look again, sleep or cancel.

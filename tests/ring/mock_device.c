@@ -92,7 +92,7 @@ static const char *refuse(const vyre_ring_header *h, uint64_t bytes)
   if (h->region_bytes > bytes ||
       !array_fits(h->cells_offset, 1ull << h->capacity_log2, sizeof(vyre_ring_cell),
                   h->region_bytes) ||
-      !array_fits(h->released_offset, 1ull << h->capacity_log2, 8, h->region_bytes) ||
+      !array_fits(h->released_offset, 1ull << h->completions_log2, 8, h->region_bytes) ||
       !array_fits(h->results_offset, 8ull << h->completions_log2, sizeof(vyre_ring_result),
                   h->region_bytes))
     return "an array outside the region";
@@ -174,21 +174,24 @@ static void complete(mock_device *d, uint64_t ticket, const uint32_t item[4])
 {
   const uint64_t position = ticket >> VYRE_RING_INDEX_BITS;
   const uint64_t entry = (position & d->completions_mask) * 8 + (ticket & VYRE_RING_INDEX_MASK);
-  const uint64_t stamp = stamp_of(position) << 32; /* its low 32 bits */
-  link_store_u64(&d->results[entry].value, stamp | mock_device_value(item));
-  link_release_u64(&d->results[entry].status, stamp | mock_device_status(item));
+  const uint64_t stamp = stamp_of(position);
+  /* The value has the stamp's low 32 bits, the status all of it. */
+  link_store_u64(&d->results[entry].value, stamp << 32 | mock_device_value(item));
+  link_release_u64(&d->results[entry].status,
+                   stamp << VYRE_RING_STAMP_SHIFT | mock_device_status(item));
 }
 
 static void give_back(mock_device *d, uint64_t position, uint32_t n, uint32_t count)
 {
-  const uint64_t place = position & d->capacity_mask;
+  uint32_t *taken = &d->taken[position & d->capacity_mask];
   if (n != count) {
-    if (own_add(&d->taken[place], n) + n != count)
+    if (own_add(taken, n) + n != count)
       return;
     /* Relaxed: the next user of the word comes after the store below, through the host. */
-    __atomic_store_n(&d->taken[place], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(taken, 0, __ATOMIC_RELAXED);
   }
-  link_release_u64(&d->released[place], stamp_of(position) << VYRE_RING_STAMP_SHIFT);
+  link_release_u64(&d->released[position & d->completions_mask],
+                   stamp_of(position) << VYRE_RING_STAMP_SHIFT | count << VYRE_RING_RELEASED_SHIFT);
 }
 
 uint32_t mock_device_step(mock_device *d, uint64_t *seed)
@@ -206,8 +209,8 @@ uint32_t mock_device_step(mock_device *d, uint64_t *seed)
   if (index >= count) {
     /* Nothing to claim here: passed over, and given back. */
     if (own_cas(&d->tail, &tail, next_cell(tail)))
-      link_release_u64(&d->released[position & d->capacity_mask], stamp_of(position)
-                                                                      << VYRE_RING_STAMP_SHIFT);
+      link_release_u64(&d->released[position & d->completions_mask], stamp_of(position)
+                                                                         << VYRE_RING_STAMP_SHIFT);
     return 0;
   }
   n = dice(seed) % 3 ? count - index : dice(seed) % (count - index) + 1;

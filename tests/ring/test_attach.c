@@ -222,7 +222,7 @@ static void test_moving_words(void **state)
   refused(region_size, "vacant");
   HEADER->closed = 2;
   refused(region_size, "closed");
-  HEADER->stop = 2;
+  HEADER->stop = 4;
   refused(region_size, "stop");
   HEADER->state = 3;
   refused(region_size, "state");
@@ -240,7 +240,7 @@ static void test_every_bit(void **state)
     if (vyre_ring_attach(memory, region_size, &ring, NULL) == VYRE_OK) {
       const char *base = memory, *end = base + region_size;
       assert_true((const char *)(ring->cells + ring->capacity_mask + 1) <= end);
-      assert_true((const char *)(ring->released + ring->capacity_mask + 1) <= end);
+      assert_true((const char *)(ring->released + ring->released_mask + 1) <= end);
       if (ring->completion)
         assert_true((const char *)(ring->completion + ring->completions_mask + 1) <= end);
       if (ring->results)

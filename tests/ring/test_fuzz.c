@@ -143,7 +143,7 @@ static void assert_inside(const vyre_ring *ring, const region *r)
   const char *end = (const char *)r->memory + r->size;
   assert_true((const char *)ring->cells >= begin && (const char *)ring->released >= begin);
   assert_true((const char *)(ring->cells + ring->capacity_mask + 1) <= end);
-  assert_true((const char *)(ring->released + ring->capacity_mask + 1) <= end);
+  assert_true((const char *)(ring->released + ring->released_mask + 1) <= end);
   if (ring->completion)
     assert_true((const char *)(ring->completion + ring->completions_mask + 1) <= end);
   if (ring->results)

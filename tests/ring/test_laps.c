@@ -238,6 +238,11 @@ static uint64_t word_at(uint64_t position)
   return ((position + 1) & VYRE_RING_POSITION_MASK) << 8;
 }
 
+static uint64_t released_at(uint64_t position, uint32_t count)
+{
+  return word_at(position) | count << 3;
+}
+
 /* The words in memory are those of vyre_ring_layout.h: a device reads them by it. */
 static void test_words_in_memory(void **state)
 {
@@ -248,10 +253,11 @@ static void test_words_in_memory(void **state)
   (void)state;
   for (uint64_t i = 0; i < 4; ++i) {
     assert_true(ring->cells[(first + i) % 4].published == word_at(first + i - 4));
-    assert_true(ring->released[(first + i) % 4] == word_at(first + i - 4));
   }
-  for (uint64_t i = 0; i < 8; ++i)
+  for (uint64_t i = 0; i < 8; ++i) {
+    assert_true(ring->released[(first + i) % 8] == word_at(first + i - 8));
     assert_true(ring->completion[(first + i) % 8] == word_at(first + i - 8));
+  }
   for (uint64_t i = 0; i < 9; ++i) {
     uint64_t position = (first + i) & VYRE_RING_POSITION_MASK;
     const vyre_ring_cell *cell = &ring->cells[position % 4];
@@ -266,7 +272,7 @@ static void test_words_in_memory(void **state)
     assert_int_equal(cell->item[0][3], item.correlation);
     assert_true(ring->completion[position % 8] == word_at(position - 8));
     assert_int_equal(vyre_ring_claim(ring, &out, NULL), VYRE_OK);
-    assert_true(ring->released[position % 4] == word_at(position));
+    assert_true(ring->released[position % 8] == released_at(position, 1));
     vyre_ring_mark_done(ring, ticket);
     assert_true(ring->completion[position % 8] == word_at(position));
   }
@@ -286,27 +292,31 @@ static void test_words_of_a_packed_cell(void **state)
       vyre_work_item items[7], out[7];
       uint64_t tickets[7], *completion = &ring->completion[position % 2];
       const uint64_t *released = &ring->released[position % 2];
+      const uint64_t before = *released, done_before = *completion;
       uint32_t n = 0;
       for (uint32_t k = 0; k < 7; ++k)
         items[k] = item_of(k, k);
+      assert_true(before >> 8 == word_at(position - 2) >> 8 && (before & 7) == 0);
+      assert_true(done_before == word_at(position - 2));
       assert_int_equal(vyre_ring_enqueue_many(ring, items, count, tickets, &n), VYRE_OK);
       assert_int_equal(n, count);
       assert_true(ring->cells[position % 2].published == (word_at(position) | count));
       assert_memory_equal(ring->cells[position % 2].item, items, count * sizeof *items);
-      assert_true(*completion == (word_at(position) | ((1u << count) - 1)));
       for (uint32_t k = 0; k < count; ++k) {
-        assert_true(*released == (word_at(position - 2) | k));
+        assert_true(*released == (before | k));
         assert_true(ring->header->tail == tickets[k]);
         assert_int_equal(vyre_ring_claim(ring, &out[k], NULL), VYRE_OK);
       }
-      assert_true(*released == word_at(position));
+      assert_true(*released == released_at(position, count));
+      assert_true(*completion == done_before);
       assert_memory_equal(out, items, count * sizeof *items);
       /* From the last to the first; an index that the cell does not have changes nothing. */
       for (uint32_t k = count; k-- > 0;) {
         vyre_ring_mark_done(ring, ticket_in(first, i, 7));
         if (count < 7)
           vyre_ring_mark_done(ring, ticket_in(first, i, count));
-        assert_true(*completion == (word_at(position) | ((2u << k) - 1)));
+        assert_true(*completion ==
+                    (k + 1 == count ? done_before : (word_at(position) | ((2u << k) - 1))));
         vyre_ring_mark_done(ring, tickets[k]);
       }
       assert_true(*completion == word_at(position));

@@ -29,14 +29,14 @@ static bool look(const vyre_ring *ring, uint64_t ticket, uint32_t *out_value, ui
   const uint64_t position = vyre__ring_position_of(ticket);
   const vyre_ring_result *result =
       &ring->results[(position & ring->completions_mask) * 8 + vyre__ring_index_of(ticket)];
-  const uint32_t stamp = (uint32_t)vyre__ring_stamp(position);
+  const uint64_t stamp = vyre__ring_stamp(position);
   /* Acquire; partner: the device's release of `status`. */
   const uint64_t status = __atomic_load_n(&result->status, __ATOMIC_ACQUIRE);
   const uint64_t value = __atomic_load_n(&result->value, __ATOMIC_ACQUIRE);
-  if ((uint32_t)(status >> 32) != stamp || (uint32_t)(value >> 32) != stamp)
+  if (vyre__ring_stamp_of(status) != stamp || (uint32_t)(value >> 32) != (uint32_t)stamp)
     return false;
   *out_value = (uint32_t)value;
-  *out_status = (uint32_t)status;
+  *out_status = (uint32_t)(status & 0xff);
   return true;
 }
 
@@ -108,8 +108,8 @@ static vyre_ring *device_ring(const shared_file *f, uint32_t capacity, uint32_t 
 
 static void open_device_file(shared_file *f, uint32_t capacity, uint32_t unfinished)
 {
-  f->size = 0x400 + 128ull * capacity + 128 * ((capacity * 8 + 127) / 128) +
-            128 * ((unfinished * 8ull + 127) / 128) + unfinished * 128ull;
+  f->size = 0x400 + 128ull * capacity + 2 * (128 * ((unfinished * 8ull + 127) / 128)) +
+            unfinished * 128ull;
   f->file = memfd_create("ring", MFD_CLOEXEC);
   assert_true(f->file >= 0);
   assert_int_equal(ftruncate(f->file, (off_t)f->size), 0);

@@ -142,12 +142,12 @@ static void test_region_sizes(void **state)
   (void)state;
   for (uint32_t log2 = 0; log2 <= 31; ++log2) {
     const uint64_t n = 1ull << log2;
-    const uint64_t base = 0x400 + lines(n * 128) + lines(n * 8);
-    assert_true(size_of((uint32_t)n, VYRE_COMPLETION_NONE, 0) == base);
-    assert_true(size_of((uint32_t)n, VYRE_COMPLETION_BY_TICKET, 0) == base + lines(4 * n * 8));
+    const uint64_t cells = 0x400 + lines(n * 128);
+    assert_true(size_of((uint32_t)n, VYRE_COMPLETION_NONE, 0) == cells + lines(n * 8));
+    assert_true(size_of((uint32_t)n, VYRE_COMPLETION_BY_TICKET, 0) == cells + 2 * lines(4 * n * 8));
     assert_true(size_of((uint32_t)n, VYRE_COMPLETION_BY_TICKET, (uint32_t)n) ==
-                base + lines(n * 8));
-    assert_true(size_of((uint32_t)n, VYRE_COMPLETION_BY_TICKET, 1u << 31) == base + (8ull << 31));
+                cells + 2 * lines(n * 8));
+    assert_true(size_of((uint32_t)n, VYRE_COMPLETION_BY_TICKET, 1u << 31) == cells + (16ull << 31));
   }
 }
 
@@ -162,7 +162,7 @@ static void test_device_setups(void **state)
   assert_non_null(strstr(err.fix, "BY_TICKET"));
   setup.options.completion = VYRE_COMPLETION_BY_TICKET;
   assert_int_equal(vyre__ring_region_size(&setup, &size, &err), VYRE_OK);
-  assert_int_equal(size, 0x400 + 64 * 136 + 256 * 8 + 256 * 8 * 16);
+  assert_int_equal(size, 0x400 + 64 * 128 + 256 * 16 + 256 * 8 * 16);
   setup.options.capacity = 1u << 30;
   assert_int_equal(vyre__ring_region_size(&setup, &size, &err), VYRE_ERROR_INVALID_ARGUMENT);
   assert_non_null(strstr(err.fix, "max_unfinished"));
