@@ -17,6 +17,7 @@
  *                               items that every second consumer claims at once, the others one
  *     SCAN                      places that a producer looks at beyond what it knows
  *     BY_TICKET CC              completion is kept, in CC places
+ *     MANY                      items of a cell that were claimed together are marked together
  *     MARKER WATCHER            somebody marks wrong tickets; somebody looks at tickets
  *     CLOSE                     the ring is closed at any time, not when the producers are done
  *     TOMBSTONE                 single calls may publish a cell of no items
@@ -47,6 +48,12 @@
 #ifndef CC
 #define CC CAP
 #endif
+/* Entries of released[]. */
+#ifdef BY_TICKET
+#define R CC
+#else
+#define R CAP
+#endif
 
 #define CELL 2
 #define FIRST 30
@@ -68,9 +75,15 @@ byte tail = FIRST, tail_index;
 bool closed;
 /* A cell's `published`: stamp and count.  Its items, two words each. */
 byte published[CAP], count[CAP], item_a[CAP * CELL], item_b[CAP * CELL];
-/* One word: stamp and taken. */
-byte released[CAP], taken[CAP];
+/* One word: stamp, count and taken.  Without BY_TICKET nobody reads the count. */
+byte released[R], taken[R];
 #ifdef BY_TICKET
+byte released_count[R];
+#ifdef M_COUNT_LOST
+#define SET_RELEASED_COUNT(p, c) released_count[(p) % R] = 0
+#else
+#define SET_RELEASED_COUNT(p, c) released_count[(p) % R] = (c)
+#endif
 /* One word: stamp and pending bits. */
 byte completion[CC], pending[CC];
 #define WORD_IS_FREE(p) (completion[(p) % CC] == PREVIOUS(p, CC) && pending[(p) % CC] == 0)
@@ -82,56 +95,107 @@ byte completion[CC], pending[CC];
 #define GATE(p) WORD_IS_FREE(p)
 #endif
 #else
+#define SET_RELEASED_COUNT(p, c) skip
 #define WORD_IS_FREE(p) true
 #endif
-#define PLACE_IS_FREE(p) (released[(p) % CAP] == PREVIOUS(p, CAP) && taken[(p) % CAP] == 0)
+#define BEFORE(p) STEP(p, 32 - CAP)
+#define PLACE_IS_FREE(p) (released[BEFORE(p) % R] == STAMP(BEFORE(p)))
+/* The final store of a tenant of `c` items; `taken` is the other part of the word. */
+#define RELEASE(p, c) \
+  released[(p) % R] = STAMP(p); SET_RELEASED_COUNT(p, c); g_busy[(p) % CAP] = false
 
 /* Ghosts. */
 byte g_accepted, g_consumed, g_producing = PRODUCERS;
 bool g_busy[CAP]; /* a tenant has the place: from its head CAS to its release */
 #ifdef BY_TICKET
 int g_said; /* bits: tickets that somebody marked after they were published */
-int g_none; /* bits: tickets that a cell of one item does not have */
-#define BIT(p, i) (1 << (TICKET(NTH(p), i) & 31))
+int g_none; /* bits: tickets that a cell of fewer items does not have */
+#define BITS(p, bits) ((bits) << (TICKET(NTH(p), 0) & 31))
+#define BIT(p, i) BITS(p, 1 << (i))
 #endif
 
 #ifdef BY_TICKET
-/* vyre_ring_mark_done() of ticket (p, i); the caller has w, w_bits, issued. */
-inline mark_done(p, i)
+#define UNKNOWN 255
+#define PENDING(items, bits) (((1 << (items)) - 1) & ~(bits))
+
+/* Ghost: whoever calls is right to, if the items are published. */
+#define SAY(p, bits) \
+  if \
+  :: !BEHIND(published[(p) % CAP], STAMP(p)) -> g_said = g_said | BITS(p, bits) \
+  :: else \
+  fi
+
+/* mark() of completion.c: items `bits` of position p; the caller has w, w_bits, items. */
+inline mark_done(p, bits)
 {
-  /* is_published() */
+  /* vyre__ring_items_of() */
+#if !defined(M_PUBLISHED_ONLY) && !defined(M_REUSED_IGNORED)
   d_step {
-    issued = !BEHIND(published[(p) % CAP], STAMP(p));
-    if
-    :: issued -> g_said = g_said | BIT(p, i)
-    :: else
-    fi
-#ifdef M_NO_ISSUE_CHECK
-    issued = true
+    SAY(p, bits);
+#ifdef M_COUNT_OF_OLDER
+    items = (released_count[(p) % R] != 0 -> released_count[(p) % R] : UNKNOWN)
+#else
+    items = (released[(p) % R] == STAMP(p) -> released_count[(p) % R] : UNKNOWN)
 #endif
   }
+#else
+  items = UNKNOWN;
+#endif
   if
-  :: !issued
+  :: items == UNKNOWN ->
+     d_step {
+       SAY(p, bits);
+       w = published[(p) % CAP];
+       if
+       :: w == STAMP(p) -> items = count[(p) % CAP]
+#ifdef M_NO_ISSUE_CHECK
+       :: w != STAMP(p) && BEHIND(w, STAMP(p)) -> items = count[(p) % CAP]
+#else
+       :: w != STAMP(p) && BEHIND(w, STAMP(p)) -> items = 0
+#endif
+#if defined(M_PUBLISHED_ONLY)
+       :: else -> items = count[(p) % CAP]
+#elif defined(M_REUSED_IGNORED)
+       :: else -> items = 0
+#else
+       :: else
+#endif
+       fi;
+       w = 0
+     }
+     if
+     :: items == UNKNOWN ->
+        /* A later tenant has the cell. */
+        items = (released[(p) % R] == STAMP(p) -> released_count[(p) % R] : 0)
+     :: else
+     fi
+  :: else
+  fi;
+  if
+  :: items == 0
   :: else ->
 #ifdef M_BLIND_MARK
-     d_step { completion[(p) % CC] = STAMP(p); pending[(p) % CC] = 0 }
+     d_step { completion[(p) % CC] = STAMP(p); pending[(p) % CC] = PENDING(items, bits) }
 #else
      d_step { w = completion[(p) % CC]; w_bits = pending[(p) % CC] }
      do
      :: d_step {
-          w == STAMP(p) && (w_bits & (1 << (i))) != 0 ->
+          w == STAMP(p) && (w_bits & (bits)) != 0 ->
           if
           :: completion[(p) % CC] == w && pending[(p) % CC] == w_bits ->
-             pending[(p) % CC] = w_bits - (1 << (i));
+             pending[(p) % CC] = w_bits & ~(bits);
              w = 255
           :: else -> w = completion[(p) % CC]; w_bits = pending[(p) % CC]
           fi
         }
      :: d_step {
-          w == PREVIOUS(p, CC) && w_bits == 0 && (i) == 0 ->
+          w == PREVIOUS(p, CC) && w_bits == 0 && (((1 << items) - 1) & (bits)) != 0 ->
           if
           :: completion[(p) % CC] == w && pending[(p) % CC] == w_bits ->
              completion[(p) % CC] = STAMP(p);
+#ifndef M_FIRST_ENDS_ALL
+             pending[(p) % CC] = PENDING(items, bits);
+#endif
              w = 255
           :: else -> w = completion[(p) % CC]; w_bits = pending[(p) % CC]
           fi
@@ -141,7 +205,7 @@ inline mark_done(p, i)
 #endif
   fi;
   skip;
-  d_step { w = 0; w_bits = 0; issued = false }
+  d_step { w = 0; w_bits = 0; items = 0 }
 }
 #endif
 
@@ -300,12 +364,13 @@ sure:      skip
              if
              :: NTH(STEP(p, j)) >= CC ->
                 /* The tenant before is done, or was marked by somebody. */
-                assert((g_said & BIT(STEP(p, j + 32 - CC), 0)) != 0);
+                assert(((g_said | g_none) & BIT(STEP(p, j + 32 - CC), 0)) != 0);
                 assert(((g_said | g_none) & BIT(STEP(p, j + 32 - CC), 1)) != 0)
              :: else
              fi;
              if
-             :: n == j * CELL + 1 -> g_none = g_none | BIT(STEP(p, j), 1)
+             :: n == j * CELL + 1 ->
+                g_none = g_none | BITS(STEP(p, j), (tombstone -> 3 : 2))
              :: else
              fi;
 #endif
@@ -324,9 +389,10 @@ sure:      skip
      do
      :: k < want ->
         j = LEAST(n - k * CELL, CELL);
-#if defined(BY_TICKET) && !defined(M_BITS_LATE)
+#if defined(BY_TICKET) && defined(TOMBSTONE) && !defined(M_TOMBSTONE_NOT_DONE)
+        /* Whoever buries: nobody will mark it. */
         if
-        :: j > 1 -> d_step { completion[p % CC] = STAMP(p); pending[p % CC] = (1 << j) - 1 }
+        :: tombstone -> d_step { completion[p % CC] = STAMP(p); pending[p % CC] = 0 }
         :: else
         fi;
 #endif
@@ -342,12 +408,6 @@ sure:      skip
         skip;
 #ifndef M_PUBLISH_EARLY
         d_step { published[p % CAP] = STAMP(p); count[p % CAP] = (tombstone -> 0 : j) }
-#endif
-#if defined(BY_TICKET) && defined(M_BITS_LATE)
-        if
-        :: j > 1 -> d_step { completion[p % CC] = STAMP(p); pending[p % CC] = (1 << j) - 1 }
-        :: else
-        fi;
 #endif
         d_step { i = 0; k++; p = STEP(p, 1) }
      :: else -> break
@@ -373,8 +433,7 @@ proctype consumer(byte most_at_once)
   byte p, x, most, n, q, qx, c, part, i;
   bool look;
 #ifdef BY_TICKET
-  byte w, w_bits;
-  bool issued;
+  byte w, w_bits, items;
 #endif
 start:
   skip;
@@ -417,7 +476,7 @@ again:
           fi
         }
         if
-        :: c == 1 -> d_step { released[p % CAP] = STAMP(p); g_busy[p % CAP] = false; c = 0 }
+        :: c == 1 -> d_step { RELEASE(p, 0); c = 0 }
         :: else
         fi;
         d_step { p = q; x = qx }
@@ -486,16 +545,16 @@ again:
      }
 #ifdef M_RELEASE_EARLY
      if
-     :: part == c -> d_step { released[p % CAP] = STAMP(p); taken[p % CAP] = 0; g_busy[p % CAP] = false }
+     :: part == c -> d_step { RELEASE(p, c); taken[p % R] = 0 }
      :: else
      fi;
 #endif
 #ifdef M_PART_EARLY
      if
      :: part != c ->
-        d_step { i = taken[p % CAP] + part; taken[p % CAP] = i }
+        d_step { i = taken[p % R] + part; taken[p % R] = i }
         if
-        :: i == c -> d_step { released[p % CAP] = STAMP(p); taken[p % CAP] = 0; g_busy[p % CAP] = false }
+        :: i == c -> d_step { RELEASE(p, c); taken[p % R] = 0 }
         :: else
         fi;
         i = 0
@@ -514,8 +573,7 @@ again:
      /* release_part() */
 #ifndef M_RELEASE_EARLY
      if
-     :: part == c ->
-        d_step { released[p % CAP] = STAMP(p); taken[p % CAP] = 0; g_busy[p % CAP] = false }
+     :: part == c -> d_step { RELEASE(p, c); taken[p % R] = 0 }
      :: else
      fi;
 #endif
@@ -525,19 +583,18 @@ again:
 #if defined(M_FIRST_RELEASES)
         i = c;
 #elif defined(M_COUNT_TORN)
-        i = taken[p % CAP] + part;
-        taken[p % CAP] = i;
+        i = taken[p % R] + part;
+        taken[p % R] = i;
 #else
-        d_step { i = taken[p % CAP] + part; taken[p % CAP] = i }
+        d_step { i = taken[p % R] + part; taken[p % R] = i }
 #endif
         if
         :: i == c ->
            d_step {
-             released[p % CAP] = STAMP(p);
 #ifndef M_TAKEN_KEPT
-             taken[p % CAP] = 0;
+             taken[p % R] = 0;
 #endif
-             g_busy[p % CAP] = false
+             RELEASE(p, c)
            }
         :: else
         fi;
@@ -550,13 +607,26 @@ again:
   od;
   skip;
 #ifdef BY_TICKET
-  /* The item is finished: mark_done(), for each ticket. */
+  /* The items are finished: mark_done() of each ticket, or mark_done_many(). */
   n = most;
   do
   :: n > 0 ->
-     mark_done(q, qx);
      d_step {
-       n--; qx++;
+       i = 1 << qx;
+#ifdef MANY
+       if
+       :: n > 1 && qx == 0 && (g_none & BIT(q, 1)) == 0 -> i = 3
+       :: else
+       fi
+#endif
+     }
+     mark_done(q, i);
+     d_step {
+       if
+       :: i == 3 -> n = n - 2; qx = 2
+       :: else -> n--; qx++
+       fi;
+       i = 0;
        if
        :: qx >= CELL || (g_none & BIT(q, qx)) != 0 -> q = STEP(q, 1); qx = 0
        :: else
@@ -626,8 +696,7 @@ proctype attacher()
 /* Marks a ticket that is done already, or was never issued: without effect. */
 proctype marker()
 {
-  byte p, i, w, w_bits;
-  bool issued;
+  byte p, i, w, w_bits, items;
   if
   :: p = FIRST
   :: p = STEP(FIRST, 1)
@@ -646,7 +715,7 @@ proctype marker()
     fi
   }
   if
-  :: i < 2 -> mark_done(p, i)
+  :: i < 2 -> mark_done(p, (1 << i))
   :: else
   fi
 }
@@ -696,8 +765,12 @@ init
     do
     :: i < CAP ->
        published[q % CAP] = PREVIOUS(q, CAP);
-       released[q % CAP] = PREVIOUS(q, CAP);
        q = STEP(q, 1); i++
+    :: else -> break
+    od;
+    i = 0; q = FIRST;
+    do
+    :: i < R -> released[q % R] = PREVIOUS(q, R); q = STEP(q, 1); i++
     :: else -> break
     od;
 #ifdef BY_TICKET
@@ -740,7 +813,7 @@ init
   assert(tail == head && tail_index == 0);
   d_step {
     do
-    :: i < CAP -> assert(!g_busy[i] && taken[i] == 0); i++
+    :: i < R -> assert(!g_busy[i % CAP] && taken[i] == 0); i++
     :: else -> break
     od
   }
