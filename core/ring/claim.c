@@ -15,6 +15,9 @@
 
 #include <string.h>
 
+/* Completion words of a line. */
+#define WORDS_AHEAD 8u
+
 static uint64_t published_at(const vyre_ring *ring, uint64_t position)
 {
   /* Acquire; partner: the release store in enqueue.c's publish().  The items are whole. */
@@ -130,14 +133,12 @@ static vyre_status nothing_there(const vyre_ring *ring, uint64_t tail)
              : VYRE_ERROR_EMPTY;
 }
 
-/* Who claims will mark: the words' lines are on their way before they are waited for. */
-static void prefetch_completion(const vyre_ring *ring, uint64_t first, uint64_t next)
+/* Who claims will mark: the line of the words that come next is on its way before it is needed. */
+static void prefetch_completion(const vyre_ring *ring, uint64_t next)
 {
-  if (!ring->completion)
-    return;
-  (void)first;
-  vyre__prefetch_to_write(
-      &ring->completion[vyre__ring_step(vyre__ring_position_of(next), 8) & ring->completions_mask]);
+  const uint64_t position = vyre__ring_step(vyre__ring_position_of(next), WORDS_AHEAD);
+  if (ring->completion)
+    vyre__prefetch_to_write(&ring->completion[position & ring->completions_mask]);
 }
 
 /* `out_items` and `out_tickets`, if given, are made ready for as many items as are taken. */
@@ -177,7 +178,7 @@ static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_item
     if (__atomic_compare_exchange_n(&ring->header->tail, &tail, next, true, __ATOMIC_RELEASE,
                                     __ATOMIC_RELAXED)) {
       VYRE__RING_AT(VYRE__RING_ITEMS_TAKEN);
-      prefetch_completion(ring, tail, next);
+      prefetch_completion(ring, next);
       *out_first = tail;
       *out_n = ready;
       return VYRE_OK;

@@ -104,7 +104,10 @@ static void marked(vyre_ring *ring)
 
 void vyre_ring_mark_done(vyre_ring *ring, uint64_t ticket)
 {
-  vyre_ring_mark_done_many(ring, &ticket, 1);
+  if (!ring || !ring->completion || ticket > VYRE_RING_TICKET_MASK)
+    return;
+  if (mark(ring, vyre__ring_position_of(ticket), 1u << vyre__ring_index_of(ticket)))
+    marked(ring);
 }
 
 /* A whole cell in order, as claim_many gives it: looked at without a branch for each ticket. */
