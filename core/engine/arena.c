@@ -107,7 +107,8 @@ static bool give_back(vyre__engine_arena *arena, uint64_t number)
 static uint64_t find(vyre__engine_arena *arena, uint32_t offset)
 {
   uint64_t low = arena->first, high = arena->next, position;
-  if (low == high || offset >= arena->lap)
+  /* A block begins at a multiple of ALIGN; another offset would be taken for a position's marks. */
+  if (low == high || offset >= arena->lap || offset % ALIGN)
     return arena->next;
   /* The one position with this offset that is not before the oldest block's. */
   position = position_at(arena, low);
