@@ -91,8 +91,7 @@ static vyre_status wait_for_end(const vyre_engine *engine, vyre_backend_pending 
   vyre_status status;
   do {
     status = backend->pending_wait(pending, LOOK_NS, NULL);
-    if (status == VYRE_ERROR_TIMEOUT &&
-        vyre__device_check(engine->device, engine->generation, NULL) != VYRE_OK)
+    if (status == VYRE_ERROR_TIMEOUT && vyre__engine_is_lost(engine))
       status = VYRE_ERROR_DEVICE_LOST;
   } while (status == VYRE_ERROR_TIMEOUT);
   return status;
@@ -100,8 +99,7 @@ static vyre_status wait_for_end(const vyre_engine *engine, vyre_backend_pending 
 
 static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
 {
-  vyre_device *device = engine->device;
-  const vyre_backend *backend = device->backend;
+  const vyre_backend *backend = engine->device->backend;
   vyre__engine_batch *batch = &engine->batch;
   const uint32_t left = places_left(engine, half);
   const uint64_t start =
@@ -146,23 +144,23 @@ static vyre_status run(vyre_engine *engine, uint32_t n, uint32_t half)
     add_slot(slots, &slot_count, engine->records.host ? (char *)engine->records.host + start : NULL,
              left * sizeof(vyre_record));
   }
-  status = backend->dispatch(device->handle, &desc, &pending, NULL);
+  status = backend->dispatch(engine->handle, &desc, &pending, NULL);
   if (status == VYRE_OK && !pending)
     status = VYRE_ERROR_INTERNAL; /* the plugin breaks its rules */
   if (status != VYRE_OK)
-    return vyre__device_note(device, status);
+    return vyre__engine_note(engine, status);
   __atomic_fetch_add(&engine->launches, 1, __ATOMIC_RELAXED); /* statistics */
   status = wait_for_end(engine, pending);
   if (status == VYRE_OK)
     status = backend->pending_read(pending, slots, slot_count, sizeof slots[0], NULL, NULL);
   /* Waiters first: a lost device may be slow to let go of the launch. */
-  if (vyre__device_note(device, status) == VYRE_ERROR_DEVICE_LOST)
+  if (vyre__engine_note(engine, status) == VYRE_ERROR_DEVICE_LOST)
     vyre__engine_abort(engine, status);
   backend->pending_release(pending);
   if (status == VYRE_OK &&
       !are_filled(slots, slot_count, n * sizeof *batch->results, left * sizeof(vyre_record)))
     status = VYRE_ERROR_INTERNAL; /* likewise: nothing of it can be trusted */
-  return vyre__device_note(device, status);
+  return vyre__engine_note(engine, status);
 }
 
 /* Posts the results; the same words in the same order as vyre__complete() in engine_kernel.c. */

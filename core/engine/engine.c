@@ -207,6 +207,7 @@ vyre_status vyre_engine_start(vyre_device *device, const vyre_engine_handlers *h
   vyre__device_retain(device);
   engine->device = device;
   engine->generation = vyre_device_generation(device);
+  engine->handle = device->handle;
   engine->allocator = device->allocator;
   engine->plan = plan;
 #ifdef VYRE_TESTING

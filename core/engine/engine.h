@@ -62,6 +62,9 @@ typedef struct vyre__engine_bank {
 struct vyre_engine {
   vyre_device *device; /* retained */
   uint64_t generation;
+  /* The device's when the engine was made.  It stays open as long as the engine is there, also
+     behind a recovery: what was made with it is never used with another one. */
+  vyre_backend_device *handle;
   vyre_allocator allocator;
   vyre__engine_plan plan;
   char *choice;
@@ -241,6 +244,15 @@ void vyre__engine_thread_ended(vyre_engine *engine);
 
 /* Asks the thread to end and waits for that. */
 vyre_status vyre__engine_end_thread(vyre_engine *engine, uint64_t timeout_ns);
+
+/*
+ * Latches a loss, like vyre__device_note(), but not on a device that was recovered meanwhile: a
+ * launch of the old handle may tell late.
+ */
+vyre_status vyre__engine_note(const vyre_engine *engine, vyre_status status);
+
+/* True once the engine's device was lost, whoever found it. */
+bool vyre__engine_is_lost(const vyre_engine *engine);
 
 /* A binding for a region, or for no bytes at all. */
 vyre_binding vyre__engine_bind(const vyre_engine *engine, uint32_t id, const vyre__region *region,

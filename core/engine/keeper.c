@@ -8,6 +8,7 @@
  * no launch is there, the thread sleeps.
  */
 #include "core/engine/engine.h"
+#include "core/loader/plugin.h"
 
 #define POLL_NS 1000000u /* while something is unfinished */
 #define IDLE_NS 20000000u
@@ -55,9 +56,10 @@ vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
         engine, i, regions[i], 0, regions[i]->size,
         i == VYRE_ENGINE_RULES || i == VYRE_ENGINE_INPUT ? VYRE_READ_ONLY : VYRE_READ_WRITE);
   set_state(engine, VYRE_RING_STATE_RUNNING);
-  status = vyre__device_result(
-      device, "dispatch", device->backend->dispatch(device->handle, &desc, &engine->launch, &said),
-      &said, err);
+  status = device->backend->dispatch(engine->handle, &desc, &engine->launch, &said);
+  if (status != VYRE_OK)
+    status = vyre__engine_note(engine,
+                               vyre__plugin_error(err, device->backend, "dispatch", status, &said));
   if (status == VYRE_OK && !engine->launch)
     status = VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
                        "plugin %s started no launch and reported no error", device->backend->name);
@@ -74,7 +76,7 @@ static void bury(vyre_engine *engine, vyre_status status)
   bool parked;
   /* Waiters first: a lost device may be slow to let go of the launch. */
   if (status != VYRE_OK)
-    vyre__engine_abort(engine, vyre__device_note(engine->device, status));
+    vyre__engine_abort(engine, vyre__engine_note(engine, status));
   engine->device->backend->pending_release(engine->launch);
   engine->launch = NULL;
   set_state(engine, VYRE_RING_STATE_ABSENT);
@@ -82,12 +84,6 @@ static void bury(vyre_engine *engine, vyre_status status)
   if (status == VYRE_OK && !parked && !__atomic_load_n(&engine->stopping, __ATOMIC_RELAXED) &&
       !vyre__engine_unfinished(engine))
     __atomic_fetch_add(&engine->idle_exits, 1, __ATOMIC_RELAXED); /* statistics */
-}
-
-/* A loss that another call found counts too: its launch may never end. */
-static bool is_lost(const vyre_engine *engine)
-{
-  return vyre__device_check(engine->device, engine->generation, NULL) == VYRE_ERROR_DEVICE_LOST;
 }
 
 /*
@@ -107,7 +103,7 @@ static void watch(vyre_engine *engine, uint64_t *told_of)
   }
   if (status != VYRE_ERROR_TIMEOUT)
     bury(engine, status);
-  else if (is_lost(engine))
+  else if (vyre__engine_is_lost(engine)) /* another call found it: the launch may never end */
     vyre__engine_abort(engine, VYRE_ERROR_DEVICE_LOST);
 }
 
@@ -137,15 +133,21 @@ void *vyre__engine_keeper(void *self)
       vyre__wake_sleep(&engine->keeper, epoch, VYRE_NO_TIMEOUT);
       continue;
     }
+    /* Another call found it while no launch was there; the device may be recovered already. */
+    if (vyre__engine_is_lost(engine)) {
+      vyre__wake_cancel(&engine->keeper);
+      vyre__engine_abort(engine, VYRE_ERROR_DEVICE_LOST);
+      continue;
+    }
     if (fruitless) {
       /* It did nothing and left: one that always does must not keep a core busy. */
       fruitless = false;
       vyre__wake_sleep(&engine->keeper, epoch, vyre__deadline(POLL_NS));
       continue;
     }
-    /* Parked: whoever holds the device kicks when it lets go. */
+    /* Parked: whoever holds the device kicks when it lets go.  Until then it may be lost. */
     if (!vyre__site_enter(engine->device->site, &engine->resident)) {
-      vyre__wake_sleep(&engine->keeper, epoch, VYRE_NO_TIMEOUT);
+      vyre__wake_sleep(&engine->keeper, epoch, vyre__deadline(IDLE_NS));
       continue;
     }
     vyre__wake_cancel(&engine->keeper);

@@ -1,6 +1,9 @@
 /* stop.c - ending an engine: in order, or giving up what is not finished. */
 #include "core/engine/engine.h"
 
+/* What a launch may take to leave besides its items. */
+#define ITEM_MARGIN_NS 100000000u
+
 void vyre__engine_kick(vyre_engine *engine)
 {
   vyre__wake_all(engine->plan.persistent ? &engine->keeper : &engine->ring->header->not_empty);
@@ -15,6 +18,19 @@ void vyre__engine_abort(vyre_engine *engine, vyre_status status)
   vyre_ring_close(engine->ring);
   vyre__engine_tell(engine);
   vyre__arena_tell(engine);
+}
+
+vyre_status vyre__engine_note(const vyre_engine *engine, vyre_status status)
+{
+  /* Each loss takes the device to another generation. */
+  return engine->generation == vyre__device_generation(engine->device)
+             ? vyre__device_note(engine->device, status)
+             : status;
+}
+
+bool vyre__engine_is_lost(const vyre_engine *engine)
+{
+  return vyre__device_check(engine->device, engine->generation, NULL) == VYRE_ERROR_DEVICE_LOST;
 }
 
 void vyre__engine_thread_ended(vyre_engine *engine)
@@ -50,6 +66,13 @@ vyre_status vyre__engine_end_thread(vyre_engine *engine, uint64_t timeout_ns)
   }
 }
 
+/* An item past max_item_ms keeps the launch there: that may be for ever, so it is not waited for. */
+static uint64_t launch_patience(const vyre_engine *engine, uint64_t time_left)
+{
+  const uint64_t limit = engine->plan.max_item_ns;
+  return limit && limit + ITEM_MARGIN_NS < time_left ? limit + ITEM_MARGIN_NS : time_left;
+}
+
 vyre_status vyre_engine_stop(vyre_engine *engine, uint64_t timeout_ns, vyre_error *err)
 {
   vyre__engine_span span;
@@ -68,7 +91,7 @@ vyre_status vyre_engine_stop(vyre_engine *engine, uint64_t timeout_ns, vyre_erro
       vyre__engine_wait_until(engine, vyre__engine_span_finished, &span, vyre__time_left(deadline));
   if (finished != VYRE_OK)
     vyre__engine_abort(engine, VYRE_ERROR_CLOSED);
-  ended = vyre__engine_end_thread(engine, vyre__time_left(deadline));
+  ended = vyre__engine_end_thread(engine, launch_patience(engine, vyre__time_left(deadline)));
   vyre__engine_tell(engine); /* reapers with nothing left return CLOSED */
   if (finished != VYRE_OK)
     return VYRE_FAIL(err, finished, "reap the completions: what was given up has the status CLOSED",

@@ -340,10 +340,126 @@ static void recovered(void **state)
   rig_close(&rig);
 }
 
+/* ---- while the engine is parked ---- */
+
+typedef struct holder {
+  pthread_t thread;
+  vyre_device *device; /* another handle of the same hardware */
+  vyre_status status;
+} holder;
+
+static void *hold_device(void *self)
+{
+  holder *h = self;
+  vyre_buffer *buffer = NULL;
+  h->status = vyre_buffer_create(h->device, 16, &buffer, NULL);
+  vyre_buffer_destroy(buffer);
+  return NULL;
+}
+
+static void begin_hold(holder *h, const test_rig *rig)
+{
+  vyre_device_request request = VYRE_DEVICE_REQUEST_INIT;
+  request.selector = "steer";
+  h->device = NULL;
+  assert_ok(vyre_device_open(rig->context, &request, &h->device, NULL));
+  plugin.set("hold", 1);
+  assert_int_equal(pthread_create(&h->thread, NULL, hold_device, h), 0);
+  while (!plugin.get("holding"))
+    sched_yield();
+}
+
+static void end_hold(holder *h)
+{
+  plugin.set("hold", 0);
+  pthread_join(h->thread, NULL);
+  assert_ok(h->status);
+  vyre_device_close(h->device);
+}
+
+/*
+ * There is no launch that could tell of the loss; another call finds it.  With `recover` the device
+ * is there again before the engine may come back: its items do not run on what was made anew.
+ */
+static void lose_parked(bool recover)
+{
+  const vyre_work_item item = {.rule_set_id = RULE_NOTHING, .correlation = 100};
+  vyre_buffer *buffer = NULL;
+  vyre_completion c = {0};
+  uint64_t ticket = 0;
+  test_rig rig;
+  holder h;
+  vyre_engine *engine = start(&rig, VYRE_ENGINE_FORCE, 1);
+  assert_ok(vyre_buffer_create(rig.device, 16, &buffer, NULL));
+  begin_hold(&h, &rig);
+  assert_ok(vyre_engine_submit(engine, &item, &ticket));
+  plugin.set("lost", 1);
+  assert_int_equal(vyre_buffer_upload(buffer, 0, "a", 1, NULL), VYRE_ERROR_DEVICE_LOST);
+  if (!recover)
+    assert_ok(vyre_engine_wait(engine, ticket, SECOND, &c));
+  plugin.set("lost", 0);
+  assert_ok(vyre_device_recover(rig.device, NULL));
+  end_hold(&h);
+  if (recover)
+    assert_ok(vyre_engine_wait(engine, ticket, PATIENCE, &c));
+  assert_int_equal(c.status, VYRE_ERROR_DEVICE_LOST);
+  vyre_buffer_destroy(buffer);
+  finish(&rig, engine, ITEMS);
+}
+
+static void parked(void **state)
+{
+  (void)state;
+  lose_parked(false);
+}
+
+static void parked_and_recovered(void **state)
+{
+  (void)state;
+  lose_parked(true);
+}
+
+/*
+ * The device comes back while a batch is still under way: its engine learns of the loss late, and
+ * that is a loss of the old handle, not another one of the new.
+ */
+static void recovered_early(void **state)
+{
+  const vyre_work_item item = {0, BYTES, RULE_GATE, 100};
+  vyre_engine *engine, *again;
+  vyre_buffer *buffer = NULL;
+  vyre_completion c = {0};
+  uint64_t ticket = 0;
+  test_rig rig;
+  (void)state;
+  engine = start(&rig, VYRE_ENGINE_DISABLE, 1);
+  assert_ok(vyre_buffer_create(rig.device, 16, &buffer, NULL));
+  set_gate(engine, 0, 0);
+  assert_ok(vyre_engine_submit(engine, &item, &ticket));
+  while (!stats_of(engine).launches)
+    sched_yield();
+  plugin.set("lost", 1);
+  assert_int_equal(vyre_buffer_upload(buffer, 0, "a", 1, NULL), VYRE_ERROR_DEVICE_LOST);
+  plugin.set("lost", 0);
+  assert_ok(vyre_device_recover(rig.device, NULL));
+  assert_ok(vyre_engine_wait(engine, ticket, PATIENCE, &c));
+  assert_int_equal(c.status, VYRE_ERROR_DEVICE_LOST);
+  again = rig_start(&rig, NULL);
+  set_gate(engine, 0, 1);
+  vyre_buffer_destroy(buffer);
+  vyre_engine_destroy(again);
+  finish(&rig, engine, ITEMS);
+}
+
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(persistent), cmocka_unit_test(batched),
-                                     cmocka_unit_test(unreaped), cmocka_unit_test(in_a_stream),
-                                     cmocka_unit_test(recovered)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(persistent),
+                                     cmocka_unit_test(batched),
+                                     cmocka_unit_test(unreaped),
+                                     cmocka_unit_test(in_a_stream),
+                                     cmocka_unit_test(recovered),
+                                     cmocka_unit_test(parked),
+                                     cmocka_unit_test(parked_and_recovered),
+                                     cmocka_unit_test(recovered_early)};
   return cmocka_run_group_tests(tests, attach, detach);
 }
