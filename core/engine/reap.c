@@ -8,6 +8,7 @@
  * cleared, and counts only if that succeeded.
  */
 #include "core/engine/engine.h"
+#include "core/ring/wake.h"
 
 #include <sched.h>
 
@@ -147,7 +148,8 @@ static void advance_oldest(vyre_engine *engine, uint64_t position)
 {
   /* Relaxed: where a scan begins. */
   uint64_t oldest = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
-  /* Release: pairs with the acquires in swap and drain, which do not look at what is before it. */
+  /* Release: pairs with the acquires in swap and drain, which do not look at what is before it, and
+     in collect(): the head that is read after it is not behind it. */
   while (vyre__ring_distance(position, oldest) > 0 &&
          !__atomic_compare_exchange_n(&engine->oldest, &oldest, position, true, __ATOMIC_RELEASE,
                                       __ATOMIC_RELAXED)) {
@@ -157,7 +159,8 @@ static void advance_oldest(vyre_engine *engine, uint64_t position)
 /* Moves `oldest` over what is consumed; true if that is everything. */
 static bool tidy_oldest(vyre_engine *engine)
 {
-  uint64_t position = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
+  /* Acquire: as in collect(). */
+  uint64_t position = __atomic_load_n(&engine->oldest, __ATOMIC_ACQUIRE);
   const uint64_t head = vyre__engine_head(engine);
   /* Acquire: what was consumed here is passed on by advance_oldest(). */
   while (position != head &&
@@ -187,6 +190,9 @@ static void count(vyre_engine *engine, const vyre_completion *completions, uint3
   __atomic_fetch_add(&engine->consumed, n, __ATOMIC_ACQ_REL);
   if (overflows)
     __atomic_fetch_add(&engine->overflows, overflows, __ATOMIC_RELAXED);
+  /* A fence; partners: those in vyre_ring_close() and in a sleeper's vyre__wake_prepare().  Either
+     the ring is seen closed here, or whoever is woken by its closing sees what was taken. */
+  vyre__ring_changed(engine->ring);
   if (is_exhausted(engine))
     vyre__engine_tell(engine); /* the last one is out: other reapers return CLOSED */
 }
@@ -197,15 +203,18 @@ static void count(vyre_engine *engine, const vyre_completion *completions, uint3
  */
 static uint32_t collect(vyre_engine *engine, vyre_completion *out, uint32_t max)
 {
-  /* `consumed` first: what changes between the two reads only makes `ready` larger. */
-  const uint64_t consumed = __atomic_load_n(&engine->consumed, __ATOMIC_RELAXED);
+  /* `consumed` first: what changes between the two reads only makes `ready` larger.  Acquire: keeps
+     them in that order. */
+  const uint64_t consumed = __atomic_load_n(&engine->consumed, __ATOMIC_ACQUIRE);
   const int64_t ready = (int64_t)(vyre__engine_done(engine) - consumed);
   const bool all = __atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) != VYRE_OK;
   uint64_t position, head, first;
   uint32_t n = 0;
   if (ready <= 0 && !all)
     return 0;
-  position = first = __atomic_load_n(&engine->oldest, __ATOMIC_RELAXED);
+  /* Acquire: pairs with the release in advance_oldest().  A head that is read from before it would
+     be behind it, and never met. */
+  position = first = __atomic_load_n(&engine->oldest, __ATOMIC_ACQUIRE);
   head = vyre__engine_head(engine);
   for (; position != head && n < max && (all || n < ready);
        position = vyre__ring_step(position, 1)) {
