@@ -66,7 +66,7 @@ vyre_status vyre__engine_end_thread(vyre_engine *engine, uint64_t timeout_ns)
   }
 }
 
-/* An item past max_item_ms keeps the launch there: that may be for ever, so it is not waited for. */
+/* An item past max_item_ms keeps the launch there, perhaps for ever: so it is not waited for. */
 static uint64_t launch_patience(const vyre_engine *engine, uint64_t time_left)
 {
   const uint64_t limit = engine->plan.max_item_ns;

@@ -41,10 +41,16 @@ static bool is_claimed(const vyre_engine *engine, uint64_t ticket)
   return false;
 }
 
-/* True once the item that blocks has been in a worker's hands for longer than max_item_ms. */
+/*
+ * True once the item that blocks has been in a worker's hands for longer than max_item_ms.  An item
+ * that nobody has claimed is itself blocked: by the first one that is not finished.
+ */
 static bool item_overdue(const vyre_engine *engine, overdue *watch, uint64_t blocked, uint64_t now)
 {
-  const bool claimed = blocked != next_ticket(engine) && is_claimed(engine, blocked);
+  bool claimed;
+  if (blocked != next_ticket(engine) && !is_claimed(engine, blocked))
+    blocked = vyre__engine_first_unfinished(engine);
+  claimed = blocked != next_ticket(engine) && is_claimed(engine, blocked);
   if (watch->ticket != blocked || !watch->claimed || !claimed) {
     watch->ticket = blocked;
     watch->claimed = claimed;

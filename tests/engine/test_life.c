@@ -175,6 +175,38 @@ static void item_limit(void **state)
   vyre_engine_destroy(engine);
 }
 
+/* With every worker at an item past its limit, also who waits for a later item and who stops the
+   engine come back. */
+static void item_limit_of_others(void **state)
+{
+  (void)state;
+  for (uint32_t m = 0; m < 2; ++m) {
+    vyre_engine_options options = VYRE_ENGINE_OPTIONS_INIT;
+    const vyre_work_item gate = {0, 4, RULE_GATE, 6}, later = {0, 4, RULE_NOTHING, 7};
+    vyre_engine *engine;
+    vyre_error err = VYRE_ERROR_INIT;
+    vyre_completion c[2];
+    uint64_t tickets[2];
+    options.mode = m ? VYRE_ENGINE_DISABLE : VYRE_ENGINE_FORCE;
+    options.input_size = 4;
+    options.workers = 1;
+    options.max_item_ms = 20;
+    engine = rig_start(&cpu, &options);
+    assert_ok(vyre_engine_submit(engine, &gate, &tickets[0]));
+    assert_int_equal(vyre_engine_wait(engine, tickets[0], VYRE_NO_TIMEOUT, c), VYRE_ERROR_TIMEOUT);
+    assert_ok(vyre_engine_submit(engine, &later, &tickets[1])); /* claimed by nobody */
+    assert_int_equal(vyre_engine_wait(engine, tickets[1], VYRE_NO_TIMEOUT, c), VYRE_ERROR_TIMEOUT);
+    assert_int_equal(vyre_engine_stop(engine, VYRE_NO_TIMEOUT, &err), VYRE_ERROR_TIMEOUT);
+    assert_int_equal(vyre_engine_stop(engine, VYRE_NO_TIMEOUT, &err), VYRE_ERROR_TIMEOUT);
+    reap_all(engine, c, 2);
+    assert_int_equal(c[0].status, VYRE_ERROR_CLOSED);
+    assert_int_equal(c[1].status, VYRE_ERROR_CLOSED);
+    set_gate(engine, 0, 8);
+    assert_ok(vyre_engine_stop(engine, PATIENCE, &err));
+    vyre_engine_destroy(engine);
+  }
+}
+
 /* ---- stop and destroy ---- */
 
 static void stop_finishes_what_was_accepted(void **state)
@@ -422,6 +454,7 @@ int main(void)
                                      cmocka_unit_test(residency),
                                      cmocka_unit_test(drain_names_the_unfinished),
                                      cmocka_unit_test(item_limit),
+                                     cmocka_unit_test(item_limit_of_others),
                                      cmocka_unit_test(stop_finishes_what_was_accepted),
                                      cmocka_unit_test(stop_gives_up_at_its_limit),
                                      cmocka_unit_test(stop_under_load),
