@@ -48,6 +48,34 @@ static void test_marks(void **state)
   }
 }
 
+/* An item may be marked before it is claimed; then its cell is not released, and the word of the
+   tenant before still stands there. */
+static void test_late_mark_behind_an_early_one(void **state)
+{
+  (void)state;
+  for (size_t f = 0; f < FIRST_POSITIONS; ++f) {
+    vyre_ring *ring = ring_at(2, 2, first_positions[f]);
+    vyre_work_item item = item_of(0, 0);
+    uint64_t tickets[4];
+    for (uint32_t i = 0; i < 2; ++i) {
+      assert_int_equal(vyre_ring_enqueue(ring, &item, &tickets[i]), VYRE_OK);
+      assert_int_equal(vyre_ring_claim(ring, &item, NULL), VYRE_OK);
+      vyre_ring_mark_done(ring, tickets[i]);
+    }
+    assert_int_equal(vyre_ring_enqueue(ring, &item, &tickets[2]), VYRE_OK);
+    vyre_ring_mark_done(ring, tickets[2]);
+    assert_true(vyre_ring_is_done(ring, tickets[2]));
+    vyre_ring_mark_done(ring, tickets[0]);
+    assert_true(vyre_ring_is_done(ring, tickets[2]));
+    assert_true(vyre_ring_is_done(ring, tickets[0]));
+    assert_int_equal(vyre_ring_claim(ring, &item, NULL), VYRE_OK);
+    for (uint32_t i = 0; i < 2; ++i)
+      assert_int_equal(vyre_ring_enqueue(ring, &item, &tickets[2 + i]), VYRE_OK);
+    assert_false(vyre_ring_is_done(ring, tickets[2]));
+    ring_gone(ring);
+  }
+}
+
 /* Seven items share a word: in any order, several at once, doubled, with others' in between. */
 static void test_marks_of_a_cell(void **state)
 {
@@ -292,6 +320,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_marks),
       cmocka_unit_test(test_marks_of_a_cell),
+      cmocka_unit_test(test_late_mark_behind_an_early_one),
       cmocka_unit_test(test_gate),
       cmocka_unit_test(test_default_number_of_places),
       cmocka_unit_test(test_gate_under_concurrency),
