@@ -85,6 +85,19 @@ static uint32_t *number_of(bench_options *options, int option)
   }
 }
 
+/* An option that the benchmark does not look at; NULL if there is none. */
+static const char *out_of_place(const bench_entry *entry, const bench_options *options)
+{
+  if (entry->run == bench_ring) {
+    return options->jobs != 0 ? "--jobs" : options->device != NULL ? "--device" : NULL;
+  }
+  return options->soak != 0       ? "--soak"
+         : options->ms != 0       ? "--ms"
+         : options->cells != NULL ? "--cells"
+         : options->peers != NULL ? "--peers"
+                                  : NULL;
+}
+
 static int run(int argc, char **argv)
 {
   static const struct option longs[] = {{"json", required_argument, NULL, 'j'},
@@ -100,7 +113,7 @@ static int run(int argc, char **argv)
                                         {NULL, 0, NULL, 0}};
   bench_options options = BENCH_OPTIONS_INIT;
   const bench_entry *entry;
-  const char *json = NULL;
+  const char *json = NULL, *extra;
   uint64_t number;
   int option, exit_status;
 
@@ -128,7 +141,7 @@ static int run(int argc, char **argv)
     case 's':
       number = SOAK_SECONDS;
       if (optarg != NULL && !cli_number(optarg, 1, UINT32_MAX, &number)) {
-        return cli_usage("'%s': give a number from 1", optarg);
+        return cli_usage("'%s': give a number from 1 to %u", optarg, UINT32_MAX);
       }
       *number_of(&options, option) = (uint32_t)number;
       break;
@@ -140,11 +153,15 @@ static int run(int argc, char **argv)
   }
   if (optind + 1 != argc) {
     return cli_usage(optind == argc ? "the name of a benchmark is missing; --list names them"
-                                    : "give one name");
+                                    : "give one name, and a value of --soak as --soak=N");
   }
   entry = bench_find(argv[optind]);
   if (entry == NULL) {
     return cli_usage("there is no benchmark '%s'; --list names them", argv[optind]);
+  }
+  extra = out_of_place(entry, &options);
+  if (extra != NULL) {
+    return cli_usage("%s is not an option of the benchmark '%s'", extra, entry->name);
   }
   options.progress = isatty(STDERR_FILENO) ? stderr : NULL;
   return run_bench(entry, &options, json);

@@ -28,7 +28,7 @@ static vyre_status check_modes(const vyre__ring_setup *setup, vyre_error *err)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set options.flags to 0",
                      "options.flags is 0x%x; this version knows no flag", options->flags);
   if (setup->first_position > VYRE_RING_POSITION_MASK)
-    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a position below 2^62",
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a position below 2^56",
                      "the first position is 0x%llx", (unsigned long long)setup->first_position);
   if (setup->device && options->completion != VYRE_COMPLETION_BY_TICKET)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set completion to BY_TICKET",

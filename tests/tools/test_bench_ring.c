@@ -188,6 +188,15 @@ static void test_refusals(void **state)
   result = VYRE("bench", "ring", "--soak=0");
   expect_exit(&result, 2);
   spawned_free(&result);
+  /* What a benchmark does not look at is not passed over. */
+  result = VYRE("bench", "engine", "--soak=1");
+  expect_exit(&result, 2);
+  expect_err(&result, "--soak");
+  spawned_free(&result);
+  result = VYRE("bench", "ring", "--device", "gpu");
+  expect_exit(&result, 2);
+  expect_err(&result, "--device");
+  spawned_free(&result);
 }
 
 static void test_soak(void **state)
