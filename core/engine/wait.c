@@ -83,11 +83,27 @@ static bool spin(vyre_engine *engine, vyre__engine_condition condition, void *se
   return false;
 }
 
+/*
+ * A sleeper also looks by itself, soon at first and then ever later: for what a worker posted just
+ * before a long item while the keeper still rests between its looks, and for a loss of the device
+ * that another call found while nothing is there that could tell of it.
+ */
+#define LOOK_NS 1000000u
+#define LOOK_MOST_NS 500000000u
+
+static void look_for_loss(vyre_engine *engine)
+{
+  /* Relaxed: once is enough, and more often does no harm. */
+  if (__atomic_load_n(&engine->aborted, __ATOMIC_RELAXED) == VYRE_OK &&
+      vyre__engine_is_lost(engine))
+    vyre__engine_abort(engine, VYRE_ERROR_DEVICE_LOST);
+}
+
 vyre_status vyre__engine_wait_until(vyre_engine *engine, vyre__engine_condition condition,
                                     void *self, uint64_t timeout_ns)
 {
   vyre_ring_wake *wake = &engine->ring->header->completed;
-  uint64_t blocked = 0, deadline;
+  uint64_t blocked = 0, deadline, look_ns = LOOK_NS;
   overdue watch = {0};
   if (condition(engine, self, &blocked))
     return VYRE_OK;
@@ -100,6 +116,7 @@ vyre_status vyre__engine_wait_until(vyre_engine *engine, vyre__engine_condition 
     /* The sleeper counts itself in before it looks: see vyre__wake_prepare() for the fences. */
     const uint32_t epoch = vyre__wake_prepare(wake);
     uint64_t until = deadline, now;
+    look_for_loss(engine);
     if (condition(engine, self, &blocked)) {
       vyre__wake_cancel(wake);
       return VYRE_OK;
@@ -116,6 +133,7 @@ vyre_status vyre__engine_wait_until(vyre_engine *engine, vyre__engine_condition 
       until = earlier(deadline, later_by(now, engine->plan.max_item_ns));
     if (!engine->notify && vyre__engine_unfinished(engine))
       until = earlier(until, later_by(now, engine->slice_ns));
-    vyre__wake_sleep(wake, epoch, until);
+    vyre__wake_sleep(wake, epoch, earlier(until, later_by(now, look_ns)));
+    look_ns = 2 * look_ns < LOOK_MOST_NS ? 2 * look_ns : LOOK_MOST_NS;
   }
 }

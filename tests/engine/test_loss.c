@@ -419,6 +419,55 @@ static void parked_and_recovered(void **state)
   lose_parked(true);
 }
 
+/* ---- while nothing is under way ---- */
+
+static void *reap_nothing(void *self)
+{
+  waiter *w = self;
+  w->status = vyre_engine_reap(w->engine, w->completions, 1, PATIENCE, &w->n);
+  w->ended_ns = now_ns();
+  return NULL;
+}
+
+/* There is no launch and no item; whoever waits for one is told all the same. */
+static void lose_idle(vyre_engine_mode mode)
+{
+  const vyre_work_item item = {.rule_set_id = RULE_NOTHING};
+  vyre_engine_options options = VYRE_ENGINE_OPTIONS_INIT;
+  vyre_buffer *buffer = NULL;
+  vyre_engine *engine;
+  waiter w = {0};
+  test_rig rig;
+  vyre_completion c;
+  uint64_t lost_ns;
+  plugin.set("reset", 0);
+  rig_open(&rig, STEER_FILE, "steer");
+  options.mode = mode;
+  options.max_idle_ms = 1;
+  w.engine = engine = rig_start(&rig, &options);
+  assert_ok(vyre_buffer_create(rig.device, 16, &buffer, NULL));
+  assert_ok(vyre_engine_submit(engine, &item, NULL));
+  reap_all(engine, &c, 1);
+  while (plugin.get("resident"))
+    sched_yield();
+  assert_int_equal(pthread_create(&w.thread, NULL, reap_nothing, &w), 0);
+  lost_ns = now_ns();
+  plugin.set("lost", 1);
+  assert_int_equal(vyre_buffer_upload(buffer, 0, "a", 1, NULL), VYRE_ERROR_DEVICE_LOST);
+  pthread_join(w.thread, NULL);
+  assert_int_equal(w.status, VYRE_ERROR_CLOSED);
+  assert_true(w.ended_ns < lost_ns + SECOND);
+  vyre_buffer_destroy(buffer);
+  finish(&rig, engine, ITEMS);
+}
+
+static void idle(void **state)
+{
+  (void)state;
+  lose_idle(VYRE_ENGINE_FORCE);
+  lose_idle(VYRE_ENGINE_DISABLE);
+}
+
 /*
  * The device comes back while a batch is still under way: its engine learns of the loss late, and
  * that is a loss of the old handle, not another one of the new.
@@ -460,6 +509,7 @@ int main(void)
                                      cmocka_unit_test(recovered),
                                      cmocka_unit_test(parked),
                                      cmocka_unit_test(parked_and_recovered),
+                                     cmocka_unit_test(idle),
                                      cmocka_unit_test(recovered_early)};
   return cmocka_run_group_tests(tests, attach, detach);
 }
