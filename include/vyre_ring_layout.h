@@ -17,14 +17,15 @@
  *   equality, so positions may pass their top.  Three words belong to each position p:
  *     published   p's stamp, how many items the cell holds, and their phase: the items are there;
  *     released    p's stamp and the count of its items: every item was copied out, the place is
- * free for p + capacity.  While several consumers take items of the cell one by one, the word still
- * carries the stamp of the tenant before p, and counts the items that were copied out; completion
- * p's stamp and a bit for each item that is not done, once one of them is.  All bits 0: every item
- * is done, and the completion place is free for p + completions. The word of the tenant before p,
- * all bits 0: no item of p is done. published lies in the cell.  released and completion have as
- * many entries as there are completion places (released as many as places, without completion), so
- * that the count of p is known until p is done. At the start every stamp is that of the tenant one
- * lap earlier.
+ *                 free for p + capacity.  While several consumers take items of the cell one by
+ *                 one, the word still carries the stamp of the tenant before p, and counts the
+ *                 items that were copied out;
+ *     completion  p's stamp and a bit for each item that is not done, once one of them is.  All
+ *                 bits 0: every item is done, and the completion place is free for p + completions.
+ *                 The word of the tenant before p, all bits 0: no item of p is done.
+ *   published lies in the cell.  released and completion have as many entries as there are
+ *   completion places (released as many as places, without completion), so that the count of p is
+ *   known until p is done.  At the start every stamp is that of the tenant one lap earlier.
  *
  * Writing sides
  *   Each word has one writing side, named behind it: HOST, or CONS (the consuming side: host

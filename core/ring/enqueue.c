@@ -27,7 +27,7 @@ static bool is_free(const vyre_ring *ring, uint64_t position)
   const uint64_t *released = &ring->released[before & ring->released_mask];
   const uint64_t *completion;
   /*
-   * Acquire; partner: the release store in claim.c's release_place().  The previous tenant was
+   * Acquire; partner: the release store in claim.c's release_part().  The previous tenant was
    * copied out before we write into its cell.
    */
   if (vyre__ring_stamp_of(__atomic_load_n(released, __ATOMIC_ACQUIRE)) != vyre__ring_stamp(before))
