@@ -905,12 +905,16 @@ VYRE_API vyre_status vyre_engine_swap_bank(vyre_engine *engine, uint64_t timeout
                                            const vyre_record **out_records, uint32_t *out_count);
 
 /*
- * [any] Takes no more items, finishes what was accepted, ends the launch.  TIMEOUT: what is not
- * finished completes with VYRE_ERROR_CLOSED.  Completions can still be reaped.  Idempotent.
+ * [any] Takes no more items, finishes what was accepted, ends the launch.  TIMEOUT, also when an
+ * item is past max_item_ms: what is not finished completes with VYRE_ERROR_CLOSED.  Completions can
+ * still be reaped.  Idempotent.
  */
 VYRE_API vyre_status vyre_engine_stop(vyre_engine *engine, uint64_t timeout_ns, vyre_error *err);
 
-/* [per object] Stops without waiting for unfinished items, and frees. */
+/*
+ * [per object] Stops without waiting for unfinished items, and frees.  An item that is being run is
+ * waited for up to 10 s; after that the engine's memory stays in use, and the log says so.
+ */
 VYRE_API void vyre_engine_destroy(vyre_engine *engine);
 
 VYRE_API vyre_status vyre_engine_get_stats(const vyre_engine *engine, vyre_engine_stats *out_stats,
