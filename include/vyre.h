@@ -804,8 +804,8 @@ typedef struct vyre_record {
 typedef struct vyre_engine_stats {
   uint32_t struct_size;
   uint32_t persistent; /* 1 if a persistent launch serves the ring, 0 for batched launches */
-  uint64_t submitted; /* items */
-  uint64_t completed; /* seen by reap or wait */
+  uint64_t submitted;  /* items */
+  uint64_t completed;  /* seen by reap or wait */
   uint64_t launches;
   uint64_t idle_exits;
   uint64_t parks; /* times that the launch left for a call on its device */
@@ -853,9 +853,9 @@ VYRE_API vyre_status vyre_engine_input_release(vyre_engine *engine, uint32_t off
 
 /*
  * [any] OK, QUEUE_FULL (ring or completions full: reap first), CLOSED, DEVICE_LOST, FORKED.  The
- * bytes that an item points to must not change until its completion was reaped.  A single item takes
- * a place of the ring, of submit_many() seven take one: as many as fit are taken, in order, and
- * `*out_n` says how many.  Tickets grow in the order of the ring, but not always by one.
+ * bytes that an item points to must not change until its completion was reaped.  A single item
+ * takes a place of the ring, of submit_many() seven take one: as many as fit are taken, in order,
+ * and `*out_n` says how many.  Tickets grow in the order of the ring, but not always by one.
  */
 VYRE_API vyre_status vyre_engine_submit(vyre_engine *engine, const vyre_work_item *item,
                                         uint64_t *out_ticket);
