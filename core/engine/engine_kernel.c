@@ -382,9 +382,10 @@ VYRE_FUNCTION void vyre__try_to_leave(const vyre__worker *w)
   if (vyre__published(w, tail >> VYRE_RING_INDEX_BITS, &low) || !vyre__all_done(w)) {
     vyre_atomic_store_u32(&w->header->state, VYRE_RING_STATE_RUNNING, VYRE_RELAXED,
                           VYRE_SCOPE_SYSTEM);
-    /* An exchange: another worker may have sent everybody away meanwhile. */
-    vyre_atomic_cas_u32(&w->state->leaving, asked, w->push.launch << 2, VYRE_RELAXED,
-                        VYRE_SCOPE_DEVICE);
+    /* An exchange: another worker may have sent everybody away meanwhile.  Release: who asks next
+       stores LEAVING behind the RUNNING above, not under it. */
+    vyre_atomic_cas_u32(&w->state->leaving, asked, w->push.launch << 2, VYRE_RELEASE,
+                        VYRE_SCOPE_SYSTEM);
     return;
   }
   vyre_atomic_store_u32(&w->state->leaving, w->push.launch << 2 | VYRE_ENGINE_LEAVE_NOW,
