@@ -68,10 +68,13 @@ struct vyre_engine {
   vyre_allocator allocator;
   vyre__engine_plan plan;
   char *choice;
-  bool shares_cores; /* the workers run on the host's own cores */
   uint64_t spin_ns;  /* how long a wait spins before it sleeps */
   uint64_t slice_ns; /* longest sleep where the device cannot wake the host */
+  bool shares_cores; /* the workers run on the host's own cores */
   bool notify;       /* the server of the ring wakes sleepers */
+  bool threaded;     /* there is a thread to join */
+  bool joined;       /* the device knows of the launch */
+  uint32_t rule_sets;
 
   vyre_backend_module *module;
   vyre_backend_kernel *kernel;
@@ -85,13 +88,11 @@ struct vyre_engine {
   vyre__region rules;
   vyre__region input;
   vyre__region records;
-  uint32_t rule_sets;
   uint64_t first_position;
 
   uint32_t *correlations; /* an entry for each of results[]; atomic, relaxed */
 
   pthread_t thread;
-  bool threaded;                /* there is a thread to join */
   vyre_backend_pending *launch; /* the keeper's own */
   vyre_ring_wake keeper;        /* where the keeper sleeps */
   vyre_ring_wake ended;         /* where stop and destroy sleep until the thread has ended */
@@ -99,7 +100,6 @@ struct vyre_engine {
   vyre__engine_batch batch;
   vyre__engine_arena arena;
   vyre__resident resident; /* what the device knows of the launch */
-  bool joined;             /* it does */
   vyre__deferred freeing;
 
   /* Items in places that were taken; any submitter.  On lines that nobody else writes. */

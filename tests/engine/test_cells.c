@@ -246,7 +246,7 @@ static void any_order(void **state)
     for (uint32_t round = 0; round < 40; ++round) {
       const vyre_work_item one = nothing(7);
       uint64_t tickets[7], single = 0;
-      uint32_t order[7];
+      uint32_t order[7] = {0};
       vyre_completion c;
       for (uint32_t i = 0; i < 7; ++i) {
         const uint32_t k = (uint32_t)(next_random(&seed) % (i + 1));

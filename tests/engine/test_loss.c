@@ -74,12 +74,12 @@ typedef struct waiter {
   pthread_t thread;
   vyre_engine *engine;
   uint32_t call;
+  uint32_t n; /* completions */
   uint64_t ticket;
   uint32_t ready; /* atomic */
   vyre_status status;
   uint64_t ended_ns;
   vyre_completion completions[ITEMS];
-  uint32_t n;
 } waiter;
 
 static vyre_status perform(waiter *w)
