@@ -198,6 +198,9 @@ typedef struct vyre_device_info {
   uint32_t max_bindings;
   char persistent_reason[VYRE_DEVICE_REASON_SIZE];
   char compiler_reason[VYRE_DEVICE_REASON_SIZE];
+  vyre_grid_sync grid_sync;
+  uint32_t cooperative_items; /* NATIVE: items that are worth a group of a fused launch, or 0 */
+  char grid_sync_reason[VYRE_DEVICE_REASON_SIZE];
 } vyre_device_info;
 /* Assign field by field: `vyre_device_info info = {0}; info.struct_size = sizeof info;` */
 
@@ -382,7 +385,15 @@ typedef struct vyre_segment_decl {
     (uint32_t)sizeof(vyre_segment_decl), 0, 0, 0, {0, 0, 0}, {0, 0, 0}, 0                          \
   }
 
-/* How convergence is tested between passes. */
+/*
+ * How convergence is tested.  The segments, all of them in order, are one pass.  State 0 is the
+ * buffers before the first pass, state p after pass p; pass p confirms if state p is state p-1.
+ * The run ends with the first confirming pass or with the last of `iterations`.  Nothing is tested
+ * with iterations 1.
+ *   EXACT     by bytes: every buffer that a segment writes is compared;
+ *   DECLARED  by the author's word: a pass confirms if no item has called vyre_changed();
+ *   OFF       never.
+ */
 typedef uint32_t vyre_converge;
 #define VYRE_CONVERGE_EXACT 0u
 #define VYRE_CONVERGE_DECLARED 1u
@@ -427,6 +438,16 @@ typedef struct vyre_program_desc {
 VYRE_API vyre_status vyre_program_create(vyre_device *device, const vyre_program_desc *desc,
                                          vyre_program **out_program, vyre_error *err);
 VYRE_API void vyre_program_destroy(vyre_program *program);
+
+/*
+ * [any] The `vyre-c` text that a program compiles, to read or to keep: the author's source between
+ * #line marks, then the entries and the fused kernel that vyre wrote.  The plugin's prelude stands
+ * in it as `#include "vyre_kernel.h"`.  It ends in NUL, is from `allocator` (NULL: the C library's)
+ * and belongs to the caller.  INVALID_ARGUMENT if `desc` has no `vyre-c` code.
+ */
+VYRE_API vyre_status vyre_program_source(const vyre_program_desc *desc,
+                                         const vyre_allocator *allocator, char **out_text,
+                                         uint64_t *out_size, vyre_error *err);
 
 /* [any] Positions; the name of the buffer at one, NULL outside. */
 VYRE_API uint32_t vyre_program_input_count(const vyre_program *program);
@@ -490,12 +511,21 @@ VYRE_API void vyre_outputs_reset(vyre_outputs *outputs);
 
 /* ---- dispatch ---- */
 
-/* How a program runs. */
+/*
+ * How a program runs.  All routes give the same bytes, passes and convergence; AUTO takes the
+ * cheapest that can serve the dispatch, by costs measured once on the device.  docs/programs.md.
+ */
 typedef uint32_t vyre_route;
 #define VYRE_ROUTE_AUTO 0u
 #define VYRE_ROUTE_NATIVE 1u   /* one launch, the device synchronises its grid */
 #define VYRE_ROUTE_RESIDENT 2u /* one launch a segment, buffers stay on the device */
 #define VYRE_ROUTE_HOST 3u     /* one launch a segment, host bytes travel */
+
+/* What the launches of a dispatch were. */
+typedef uint32_t vyre_form;
+#define VYRE_FORM_LAUNCHES 0u /* plain ones, one a segment */
+#define VYRE_FORM_FUSED 1u    /* one cooperative one */
+#define VYRE_FORM_EMULATED 2u /* one call of the plugin, by a form of its own */
 
 /* [any] "auto", "native", "resident", "host"; "unknown" otherwise. */
 VYRE_API const char *vyre_route_name(vyre_route route);
@@ -525,37 +555,55 @@ typedef uint32_t vyre_converged;
 #define VYRE_CONVERGED_YES 1u
 #define VYRE_CONVERGED_NO 2u
 
-/* Times are nanoseconds, VYRE_TIME_ABSENT where nobody measures them. */
+#define VYRE_ROUTE_REASON_SIZE 256
+
+/*
+ * Times are nanoseconds, VYRE_TIME_ABSENT where nobody measures them; device, enqueue and wait are
+ * sums over the launches.
+ */
 typedef struct vyre_dispatch_result {
   uint32_t struct_size;
   vyre_route route;
-  uint32_t passes;
+  uint32_t passes; /* run, the confirming one included */
   vyre_converged converged;
-  uint64_t launches;
+  uint64_t launches; /* of kernels, those of the convergence test included */
   uint64_t wall_ns;
   uint64_t device_ns;
   uint64_t enqueue_ns;
   uint64_t wait_ns;
+  uint64_t device_span_ns; /* from the start of the first launch to the end of the last one */
+  vyre_form form;
+  uint32_t reserved;
+  char reason[VYRE_ROUTE_REASON_SIZE]; /* why this route, and which was refused; or "" */
 } vyre_dispatch_result;
 #define VYRE_DISPATCH_RESULT_INIT                                                                  \
   {                                                                                                \
     (uint32_t)sizeof(vyre_dispatch_result), VYRE_ROUTE_AUTO, 0, VYRE_CONVERGED_NOT_TESTED, 0, 0,   \
-        0, 0, 0                                                                                    \
+        0, 0, 0, 0, 0, 0,                                                                          \
+    {                                                                                              \
+      0                                                                                            \
+    }                                                                                              \
   }
 
 /*
  * [any] Runs the program on host bytes: `inputs` by input position, results in `outputs` by output
  * position.  Inputs are borrowed for the call and never written.  `options` and `out_result` may be
  * NULL; `outputs` may be NULL if the program's outputs are not wanted.
- * Errors: INVALID_ARGUMENT (counts, sizes; names the buffer), UNSUPPORTED (a forced route),
- * TIMEOUT, DISPATCH_FAILED, DEVICE_LOST, OUT_OF_…_MEMORY.
+ * On an error in the middle of a run inputs and outputs are as they were; the message names the
+ * segment ("segment 2 of 4 ('hop'), pass 3").
+ * Errors: INVALID_ARGUMENT (counts, sizes; names the buffer), UNSUPPORTED (a forced route that
+ * cannot be, with the reason), RESIDENCY_EXCEEDED (a forced native one), TIMEOUT, DISPATCH_FAILED,
+ * DEVICE_LOST, OUT_OF_…_MEMORY.
  */
 VYRE_API vyre_status vyre_dispatch(vyre_program *program, const vyre_dispatch_options *options,
                                    const vyre_bytes *inputs, uint32_t input_count,
                                    vyre_outputs *outputs, vyre_dispatch_result *out_result,
                                    vyre_error *err);
 
-/* [any] The same in two steps: inputs are borrowed until vyre_pending_release(). */
+/*
+ * [any] The same in two steps: inputs are borrowed until vyre_pending_release().  A run of several
+ * launches goes on in the calls that wait for it: a wait of 0 starts what can be started.
+ */
 VYRE_API vyre_status vyre_dispatch_start(vyre_program *program,
                                          const vyre_dispatch_options *options,
                                          const vyre_bytes *inputs, uint32_t input_count,
@@ -563,8 +611,8 @@ VYRE_API vyre_status vyre_dispatch_start(vyre_program *program,
 
 /*
  * [any] Runs the program on buffers of its device, in place: one for each buffer that is not
- * WORKGROUP, in declaration order.  Outputs are not zeroed: the bytes are the caller's.  On an
- * error in the middle their contents are undefined.
+ * WORKGROUP, in declaration order.  Outputs are not zeroed: state 0 is the bytes that they hold.
+ * On an error in the middle their contents are undefined.  Routes are native and resident.
  */
 VYRE_API vyre_status vyre_dispatch_buffers(vyre_program *program,
                                            const vyre_dispatch_options *options,
@@ -577,7 +625,22 @@ VYRE_API vyre_status vyre_dispatch_buffers_start(vyre_program *program,
                                                  vyre_buffer *const *buffers, uint32_t buffer_count,
                                                  vyre_pending **out_pending, vyre_error *err);
 
-/* [any] OK when it has ended well; TIMEOUT leaves it valid; the dispatch's own error otherwise. */
+/*
+ * [any] What a dispatch of these inputs would do, as text of several lines: buffers with their
+ * sizes and who reads and writes them, segments and their groups, what each route would launch and
+ * copy, which can serve it, and why AUTO (or the route in `options`) takes which.  Nothing runs but
+ * what measures the device once.  From `allocator` (NULL: the C library's), the caller's.
+ */
+VYRE_API vyre_status vyre_dispatch_explain(vyre_program *program,
+                                           const vyre_dispatch_options *options,
+                                           const vyre_bytes *inputs, uint32_t input_count,
+                                           const vyre_allocator *allocator, char **out_text,
+                                           vyre_error *err);
+
+/*
+ * [any; one thread at a time drives a run] OK when it has ended well; TIMEOUT leaves it valid; the
+ * dispatch's own error otherwise.
+ */
 VYRE_API vyre_status vyre_pending_wait(vyre_pending *pending, uint64_t timeout_ns, vyre_error *err);
 
 /*

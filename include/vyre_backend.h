@@ -1,5 +1,5 @@
 /*
- * vyre_backend.h - the plugin ABI, version 0.1.
+ * vyre_backend.h - the plugin ABI, version 0.2.
  *
  * This header is the specification of a vyre plugin: one shared object per vendor that fills in the
  * table `vyre_backend` below.  A plugin includes this file (and, for the words of the kernel
@@ -20,7 +20,7 @@
  *   ABI-001  Every structure that crosses starts with `struct_size`, set by whoever made it to the
  *            size that it knows.  A reader accepts a larger size and ignores what it does not know;
  *            it refuses one that is smaller than the size at the entry's introduction
- *            (VYRE_…_SIZE_0_1) with VYRE_ERROR_INVALID_ARGUMENT.  Equality is never demanded.
+ *            (VYRE_…_SIZE_0_1, _0_2) with VYRE_ERROR_INVALID_ARGUMENT.  Equality is never demanded.
  *   ABI-002  Whoever fills an out-structure writes at most the smaller of the two sizes and sets
  *            `struct_size` to it.
  *   ABI-003  Fields and slots are only appended.  A slot past the table's `struct_size` counts as
@@ -52,7 +52,7 @@ extern "C" {
 #endif
 
 #define VYRE_ABI_MAJOR 0u
-#define VYRE_ABI_MINOR 1u
+#define VYRE_ABI_MINOR 2u
 
 /* The value of `header_version` that a plugin stores: what it was compiled against. */
 #define VYRE_ABI_VERSION ((VYRE_ABI_MAJOR << 16) | VYRE_ABI_MINOR)
@@ -77,7 +77,7 @@ typedef struct vyre_host {
   uint32_t abi_major; /* the one major version that the host speaks */
   uint32_t abi_minor_min;
   uint32_t abi_minor_max; /* the range of minor versions, both ends included */
-  uint64_t flags;         /* none defined in 0.1: 0 */
+  uint64_t flags;         /* none defined: 0 */
   void *self;             /* first argument of the services below */
 
   /* [any] `size` bytes aligned to `align` (a power of two, at most 4096), or NULL. */
@@ -127,6 +127,15 @@ typedef struct vyre_backend_device_info {
   /* Why VYRE_CAP_PERSISTENT or VYRE_CAP_COMPILER is off, for a reader; or "". */
   char persistent_reason[VYRE_DEVICE_REASON_SIZE];
   char compiler_reason[VYRE_DEVICE_REASON_SIZE];
+
+  /* -------- since 0.2 -------- */
+  vyre_grid_sync grid_sync;
+  /*
+   * NATIVE: items of a segment that are worth one group of a cooperative launch; with fewer a
+   * barrier costs more than the group saves.  0: the items of one workgroup.
+   */
+  uint32_t cooperative_items;
+  char grid_sync_reason[VYRE_DEVICE_REASON_SIZE]; /* why it is not NATIVE, or "" */
 } vyre_backend_device_info;
 
 /*
@@ -148,11 +157,13 @@ typedef struct vyre_backend_format {
  *            (vyre_backend.prelude), then the user's functions between `#line` marks, then the
  *            entries that the host generated from the words under "Entries" in vyre_kernel.h.
  *   KRN-002  An entry is found by its name: the segment's name for a program's segment,
- *            "vyre_engine_persistent" and "vyre_engine_batch" for a handler set.  The engine's
- * entries come out of compile(); what they are bound to is the core's own and may change with its
- * version. KRN-003  A compiler's complaints come back in `err->message`, with the user's line
- * numbers. KRN-004  A format that is not taken is VYRE_ERROR_MODULE_FORMAT with the list of those
- * that are; code for another device names what was had and what is wanted.
+ *            "vyre_fused" and "vyre_settle" for the whole program in one launch and for its
+ *            convergence test, "vyre_engine_persistent" and "vyre_engine_batch" for a handler set.
+ *            Those of vyre come out of compile(); what they are bound to is the core's own and may
+ *            change with its version.
+ *   KRN-003  A compiler's complaints come back in `err->message`, with the user's line numbers.
+ *   KRN-004  A format that is not taken is VYRE_ERROR_MODULE_FORMAT with the list of those that
+ *            are; code for another device names what was had and what is wanted.
  */
 
 #define VYRE_MODULE_DEBUG (1ull << 0) /* bounds checks in vyre_at(), traps on over-wide shifts */
@@ -244,8 +255,11 @@ typedef struct vyre_binding {
  */
 #define VYRE_DISPATCH_PERSISTENT (1ull << 0)
 /*
- * DISP-011  All groups must be resident at once.  Never ignored: native, or refused with
- *           VYRE_ERROR_UNSUPPORTED.  Tier 3, from minor version 2 on; reserved in 0.1.
+ * DISP-011  Since 0.2.  All groups are resident at once, so that they may wait for each other.
+ *           Never ignored: native, or refused with VYRE_ERROR_UNSUPPORTED.
+ * DISP-013  More groups than cooperative_groups() says are refused before anything runs, with
+ *           VYRE_ERROR_RESIDENCY_EXCEEDED and limit and request in the message.  The entry
+ *           "vyre_fused" is only launched with this flag.
  */
 #define VYRE_DISPATCH_COOPERATIVE (1ull << 1)
 
@@ -278,13 +292,51 @@ typedef struct vyre_slot {
   uint64_t size;       /* out: bytes written */
 } vyre_slot;
 
+/*
+ * vyre_backend_times - VYRE_TIME_ABSENT in what is not measured.
+ *   TIME-001  With VYRE_CAP_TIMESTAMPS started_ns <= ended_ns, both on the clock of
+ *             device_clock(), and device_ns is their difference.  Launches that ran one after the
+ *             other have times in that order.
+ */
 typedef struct vyre_backend_times {
   uint32_t struct_size;
   uint32_t reserved;
   uint64_t device_ns;
   uint64_t enqueue_ns;
   uint64_t wait_ns;
+
+  /* -------- since 0.2 -------- */
+  uint64_t started_ns;
+  uint64_t ended_ns;
 } vyre_backend_times;
+
+/*
+ * vyre_passes_desc - all segments of a program and all its passes in one call (tier 3, EMULATED).
+ *
+ * `steps` are launches as dispatch() takes them, with flags 0 and BUFFER or WORKGROUP bindings
+ * only.  `control` are words (u32) in a buffer of the device, named VYRE_CONTROL_… in
+ * vyre_kernel.h; the host has zeroed them.
+ *   PASS-001  Pass p (1, 2, …) runs the steps in order.  A step sees everything that the steps
+ *             before it wrote.
+ *   PASS-002  Word VYRE_CONTROL_PASS holds p while the steps of pass p run.
+ *   PASS-003  The run ends after `max_passes`; with `tested` not 0 also after the first pass that
+ *             has left in word VYRE_CONTROL_CHANGED a number less than p.
+ *   PASS-004  Word VYRE_CONTROL_PASSES holds the number of passes run once the handle has ended
+ *             well.
+ *   PASS-005  What DISP-020 to DISP-022 say of a launch holds for the whole.  pending_read() is
+ *             called with no slots.
+ */
+typedef struct vyre_passes_desc {
+  uint32_t struct_size;
+  uint32_t step_count; /* at least 1 */
+  uint64_t flags;      /* 0 */
+  const vyre_dispatch_desc *steps;
+  uint64_t step_stride; /* bytes from one step to the next */
+  vyre_backend_buffer *control;
+  uint64_t control_offset; /* bytes, a multiple of 128 */
+  uint32_t max_passes;     /* at least 1 */
+  uint32_t tested;         /* 0 or 1 */
+} vyre_passes_desc;
 
 /* vyre_backend_device_options: none in 0.1. */
 typedef struct vyre_backend_device_options {
@@ -474,7 +526,33 @@ typedef struct vyre_backend {
   vyre_status (*coherent_alloc)(vyre_backend_device *device, uint64_t size,
                                 vyre_coherent_memory *out_memory, vyre_error *err);
 
-  /* Tiers 3 and 5 are appended here. */
+  /* ================ since 0.2 ================ */
+
+  /* -------- tier 3: cooperative_groups with NATIVE, dispatch_passes with EMULATED -------- */
+
+  /*
+   * [any] The most groups of one COOPERATIVE launch of this kernel, with workgroups of that shape
+   * and so many bytes of workgroup memory from bindings; asked of the driver for this very kernel,
+   * with headroom.  `*out_groups` 0: it cannot be launched that way.
+   */
+  vyre_status (*cooperative_groups)(vyre_backend_device *device, vyre_backend_kernel *kernel,
+                                    const uint32_t workgroup[3], uint64_t workgroup_memory,
+                                    uint32_t *out_groups, vyre_error *err);
+
+  /* [any] Starts all passes; the handle is one of dispatch(). */
+  vyre_status (*dispatch_passes)(vyre_backend_device *device, const vyre_passes_desc *desc,
+                                 vyre_backend_pending **out_pending, vyre_error *err);
+
+  /* -------- tier 5: VYRE_CAP_TIMESTAMPS -------- */
+
+  /*
+   * [any] The device's clock and the host's CLOCK_MONOTONIC, read as close together as can be, both
+   * in nanoseconds.  The device's clock never goes back.
+   */
+  vyre_status (*device_clock)(vyre_backend_device *device, uint64_t *out_device_ns,
+                              uint64_t *out_host_ns, vyre_error *err);
+
+  /* Queues, events and sequences of tier 5 are appended here. */
 } vyre_backend;
 
 /*
@@ -497,6 +575,11 @@ typedef struct vyre_backend {
 #define VYRE_BACKEND_TIMES_SIZE_0_1 VYRE__END(vyre_backend_times, wait_ns)
 #define VYRE_NATIVE_MEMORY_SIZE_0_1 VYRE__END(vyre_native_memory, size)
 #define VYRE_COHERENT_MEMORY_SIZE_0_1 VYRE__END(vyre_coherent_memory, device_address)
+/* What 0.2 appended to, and what it brought. */
+#define VYRE_BACKEND_SIZE_0_2 VYRE__END(vyre_backend, device_clock)
+#define VYRE_BACKEND_DEVICE_INFO_SIZE_0_2 VYRE__END(vyre_backend_device_info, grid_sync_reason)
+#define VYRE_BACKEND_TIMES_SIZE_0_2 VYRE__END(vyre_backend_times, ended_ns)
+#define VYRE_PASSES_DESC_SIZE_0_2 VYRE__END(vyre_passes_desc, tested)
 
 /*
  * vyre_backend_query - the one symbol that a plugin exports, and the first call that it gets.

@@ -79,6 +79,7 @@ typedef double vyre_f64;
 #define VYRE_LOCAL(type) type *
 
 struct vyre_ctx;
+struct vyre_native_entry;
 
 /*
  * vyre_native_runtime - what the runner gives to a plain C kernel.  Filled by the cpu plugin; a
@@ -92,6 +93,11 @@ typedef struct vyre_native_runtime {
   /* Does not return: ends the launch with an error that names buffer, index and line. */
   void (*fault)(struct vyre_ctx *c, const char *what, vyre_u64 index, vyre_u64 count,
                 const char *file, vyre_u32 line);
+  /* Whole groups of an entry with barriers, as its run_groups() does it for one without. */
+  void (*run_groups)(const struct vyre_ctx *c, const struct vyre_native_entry *entry,
+                     void *const *bindings, vyre_u64 first, vyre_u64 count);
+  /* All groups of a fused launch meet here; does not return once one of them has failed. */
+  void (*grid_barrier)(struct vyre_ctx *c, vyre_u32 *control);
 } vyre_native_runtime;
 
 /* The context of one work item.  Its fields are the prelude's own; use the words below. */
@@ -103,7 +109,9 @@ typedef struct vyre_ctx {
   const vyre_u64 *counts; /* elements, by buffer id */
   const void *push;
   const vyre_native_runtime *runtime;
-  void *runner; /* the runner's own */
+  void *runner;      /* the runner's own */
+  vyre_u32 *control; /* the program's control words, NULL without */
+  vyre_u32 pass;     /* from 1; 0 in a plain launch: it stands in the control words */
 } vyre_ctx;
 
 /* Indexes in dimension d (0, 1, 2): of the item in the grid, of its group, in its group; sizes. */
@@ -138,6 +146,20 @@ static inline __attribute__((unused)) vyre_u64 vyre__checked(vyre_ctx *c, const 
 #else
 #define vyre_at(c, name, i) ((name)[(i)])
 #endif
+
+/*
+ * Says that this pass has changed something, in a program with convergence DECLARED: the run ends
+ * after the first pass in which no item says so.  Elsewhere it does nothing.
+ */
+#define vyre_changed(c) vyre__changed(c)
+
+/*
+ * A loop over 0 … n-1 whose turns are shared out among all items of the grid, in the order that
+ * suits the device's memory: `VYRE_SPREAD(c, i, n) { … }`, i and n are vyre_u64.
+ */
+#define VYRE_SPREAD(c, i, n)                                                                       \
+  for (vyre_u64 i = vyre__share((c), (n), 0u), vyre__end_##i = vyre__share((c), (n), 1u);          \
+       i < vyre__end_##i; ++i)
 
 /* All items of the workgroup meet here; their stores before it are seen after it. */
 #define vyre_barrier(c) ((c)->runtime->barrier(c))
@@ -300,13 +322,33 @@ static inline __attribute__((unused)) vyre_u32 vyre__lookup16(const vyre_u8 *tab
  * The PARAM words declare the kernel's parameters (CONST: no segment of the program writes it; IN:
  * this segment only reads it), the ARG words pass them on.  A plain C compiler makes one exported
  * table a segment: `const vyre_native_entry vyre_entry_hop`.
+ *
+ * VYRE_ENTRY_CHANGED is an entry whose function may say vyre_changed(): its last parameter, number
+ * `i`, are the control words.  VYRE_ENTRY_SETTLE is the same for a function that meets no barrier
+ * whatever the author's text holds.
+ *
+ * The whole program in one launch, all passes, is written after them:
+ *
+ *     VYRE_FUSED(vyre_fused, (VYRE_PARAM_CONST(0, edges), VYRE_PARAM_INOUT(1, seen),
+ *                             VYRE_PARAM_INOUT(2, vyre_shadow), VYRE_PARAM_INOUT(3, vyre_control)))
+ *       VYRE_PASSES(3)
+ *         VYRE_RUN(0, hop, (VYRE_ARG(0, edges), VYRE_ARG(1, seen)))
+ *         VYRE_RUN_CHANGED(1, vyre_settle, (VYRE_ARG(1, seen), VYRE_ARG(2, vyre_shadow)), 3)
+ *       VYRE_PASSES_END
+ *     VYRE_FUSED_END
+ *
+ * It is launched with as many groups as are worth it.  PASSES: up to VYRE_CONTROL_LIMIT times, and
+ * with VYRE_CONTROL_TESTED until a pass has changed nothing.  RUN: all logical groups of step 0,
+ * 1, …, whose number stands in the control words, shared out among the groups of the launch; then a
+ * barrier of the whole grid.
  */
 #define VYRE_SEGMENT(name) static inline __attribute__((always_inline)) void vyre_segment_##name
 #define VYRE_HANDLER(name) static inline vyre_u32 vyre_handler_##name
 
-#define VYRE_NATIVE_ABI 1u
+#define VYRE_NATIVE_ABI 2u
 #define VYRE_NATIVE_HAS_BARRIER 1u /* flags: items must run as fibers */
 #define VYRE_NATIVE_MAY_WAIT 2u    /* flags: may wait for others, must not run in the caller */
+#define VYRE_NATIVE_FUSED 4u       /* flags: run_item() is a whole group of a fused launch */
 
 /* Set by whoever compiles the text: what the author's part of it uses. */
 #ifndef VYRE_HAS_BARRIER
@@ -321,12 +363,32 @@ typedef struct vyre_native_entry {
   vyre_u32 flags; /* VYRE_NATIVE_… */
   /*
    * Runs `count` whole groups from linear group number `first` (x fastest), items in order.  `c`
-   * holds everything but the ids.  Only for entries without barriers.
+   * holds everything but the ids.  Only for entries without barriers; NULL in a fused one.
    */
   void (*run_groups)(const vyre_ctx *c, void *const *bindings, vyre_u64 first, vyre_u64 count);
-  /* Runs the one item that `c` names. */
+  /* Runs the one item that `c` names; in a fused entry the one group. */
   void (*run_item)(vyre_ctx *c, void *const *bindings);
 } vyre_native_entry;
+
+static inline __attribute__((unused)) void vyre__changed(vyre_ctx *c)
+{
+  /* Relaxed: a barrier of the grid or the end of the launch is between this and who reads it.  The
+     look before the store keeps the line shared when many items say the same. */
+  if (c->control && __atomic_load_n(c->control, __ATOMIC_RELAXED) != c->pass)
+    __atomic_store_n(c->control, c->pass, __ATOMIC_RELAXED);
+}
+
+/* Where the part of item `id + next` begins when n turns are shared out evenly. */
+static inline __attribute__((unused)) vyre_u64 vyre__share(const vyre_ctx *c, vyre_u64 n,
+                                                           vyre_u64 next)
+{
+  const vyre_u64 nx = vyre_global_size(c, 0), ny = vyre_global_size(c, 1);
+  const vyre_u64 items = nx * ny * vyre_global_size(c, 2);
+  const vyre_u64 id =
+      vyre_global_id(c, 0) + nx * (vyre_global_id(c, 1) + ny * vyre_global_id(c, 2)) + next;
+  const vyre_u64 each = n / items, more = n % items;
+  return id * each + (id < more ? id : more);
+}
 
 #define VYRE_UNPACK(...) __VA_ARGS__
 /* In plain C the PARAM words together are one declaration, `void *const a = …, *const b = …;`: the
@@ -339,10 +401,11 @@ typedef struct vyre_native_entry {
 #define VYRE_PARAM_LOCAL(i, name) VYRE__PARAM(i)
 #define VYRE_ARG(i, name) vyre__arg_##i
 
-#define VYRE_ENTRY(name, params, args)                                                             \
+#define VYRE__ENTRY(name, params, args, flags, begin)                                              \
   static void vyre__item_##name(vyre_ctx *vyre__c, void *const *vyre__bindings)                    \
   {                                                                                                \
     void VYRE_UNPACK params;                                                                       \
+    begin;                                                                                         \
     vyre_segment_##name(vyre__c, VYRE_UNPACK args);                                                \
   }                                                                                                \
   static void vyre__groups_##name(const vyre_ctx *vyre__launch, void *const *vyre__bindings,       \
@@ -353,6 +416,7 @@ typedef struct vyre_native_entry {
     vyre_ctx *vyre__c = &vyre__item;                                                               \
     const vyre_u32 vyre__nx = vyre__item.local_size[0], vyre__ny = vyre__item.local_size[1];       \
     const vyre_u32 vyre__nz = vyre__item.local_size[2];                                            \
+    begin;                                                                                         \
     for (vyre_u64 vyre__g = vyre__first; vyre__g < vyre__first + vyre__count; ++vyre__g) {         \
       vyre__c->group_id[0] = (vyre_u32)(vyre__g % vyre__c->groups[0]);                             \
       vyre__c->group_id[1] = (vyre_u32)(vyre__g / vyre__c->groups[0] % vyre__c->groups[1]);        \
@@ -367,12 +431,86 @@ typedef struct vyre_native_entry {
           }                                                                                        \
     }                                                                                              \
   }                                                                                                \
+  VYRE__TABLE(name, flags, vyre__groups_##name, vyre__item_##name)
+
+#define VYRE__TABLE(name, flags, groups, item)                                                     \
   extern const vyre_native_entry vyre_entry_##name;                                                \
   __attribute__((visibility("default")))                                                           \
-  const vyre_native_entry vyre_entry_##name = {VYRE_NATIVE_ABI,                                    \
-                                               (VYRE_HAS_BARRIER ? VYRE_NATIVE_HAS_BARRIER : 0u) | \
-                                                   (VYRE_MAY_WAIT ? VYRE_NATIVE_MAY_WAIT : 0u),    \
-                                               vyre__groups_##name, vyre__item_##name}
+  const vyre_native_entry vyre_entry_##name = {VYRE_NATIVE_ABI, (flags), groups, item}
+
+#define VYRE__FLAGS                                                                                \
+  ((VYRE_HAS_BARRIER ? VYRE_NATIVE_HAS_BARRIER : 0u) | (VYRE_MAY_WAIT ? VYRE_NATIVE_MAY_WAIT : 0u))
+
+/* A plain launch finds the pass in the control words; in a fused one it is known. */
+#define VYRE__CONTROL(i)                                                                           \
+  if (!vyre__c->pass) {                                                                            \
+    vyre__c->control = (vyre_u32 *)vyre__arg_##i;                                                  \
+    vyre__c->pass = vyre__c->control[VYRE_CONTROL_PASS];                                           \
+  }
+
+#define VYRE_ENTRY(name, params, args) VYRE__ENTRY(name, params, args, VYRE__FLAGS, (void)0)
+#define VYRE_ENTRY_CHANGED(name, params, args, i)                                                  \
+  VYRE__ENTRY(name, params, args, VYRE__FLAGS, VYRE__CONTROL(i))
+#define VYRE_ENTRY_SETTLE(name, params, args, i)                                                   \
+  VYRE__ENTRY(name, params, args, 0u, VYRE__CONTROL(i))
+
+#define VYRE_FUSED(name, params)                                                                   \
+  static void vyre__group_##name(vyre_ctx *vyre__c, void *const *vyre__bindings);                  \
+  VYRE__TABLE(name, VYRE__FLAGS | VYRE_NATIVE_FUSED, 0, vyre__group_##name);                       \
+  static void vyre__group_##name(vyre_ctx *vyre__c, void *const *vyre__bindings)                   \
+  {                                                                                                \
+    void VYRE_UNPACK params;
+#define VYRE_FUSED_END }
+
+/* Every group reads CHANGED behind a barrier, and it only grows: a group that is already in the
+   next pass can only have been let in by the same answer. */
+#define VYRE_PASSES(i)                                                                             \
+  vyre_u32 *const vyre__control = (vyre_u32 *)vyre__arg_##i;                                       \
+  vyre_u32 vyre__pass = 0;                                                                         \
+  vyre__c->control = vyre__control;                                                                \
+  while (vyre__pass < vyre__control[VYRE_CONTROL_LIMIT]) {                                         \
+    vyre__c->pass = ++vyre__pass;
+#define VYRE_PASSES_END                                                                            \
+  if (vyre__control[VYRE_CONTROL_TESTED] &&                                                        \
+      __atomic_load_n(&vyre__control[VYRE_CONTROL_CHANGED], __ATOMIC_RELAXED) < vyre__pass)        \
+    break;                                                                                         \
+  }                                                                                                \
+  if (!vyre__c->group_id[0])                                                                       \
+    vyre__control[VYRE_CONTROL_PASSES] = vyre__pass;
+
+#define VYRE_RUN(step, name, args) VYRE__RUN(step, name, (VYRE_UNPACK args))
+#define VYRE_RUN_CHANGED(step, name, args, i)                                                      \
+  VYRE__RUN(step, name, (VYRE_UNPACK args, vyre__arg_##i))
+#define VYRE__RUN(step, name, all)                                                                 \
+  {                                                                                                \
+    void *const vyre__run[] = {VYRE_UNPACK all};                                                   \
+    vyre__run_step(vyre__c, vyre__control + VYRE_CONTROL_GROUPS + 3u * (step), &vyre_entry_##name, \
+                   vyre__run);                                                                     \
+  }                                                                                                \
+  vyre__c->runtime->grid_barrier(vyre__c, vyre__control);
+
+/* This group's share of a step: a contiguous part, the same in every pass. */
+static inline __attribute__((unused)) void vyre__run_step(const vyre_ctx *c, const vyre_u32 *groups,
+                                                          const vyre_native_entry *entry,
+                                                          void *const *bindings)
+{
+  const vyre_u64 n = (vyre_u64)groups[0] * groups[1] * groups[2], ranks = c->groups[0];
+  const vyre_u64 rank = c->group_id[0], each = n / ranks, more = n % ranks;
+  const vyre_u64 first = rank * each + (rank < more ? rank : more), count = each + (rank < more);
+  vyre_ctx launch = *c;
+  launch.groups[0] = groups[0];
+  launch.groups[1] = groups[1];
+  launch.groups[2] = groups[2];
+  if (!count)
+    return;
+  if (entry->flags & VYRE_NATIVE_HAS_BARRIER)
+    c->runtime->run_groups(&launch, entry, bindings, first, count);
+  else
+    entry->run_groups(&launch, bindings, first, count);
+}
+
+/* Words of 64 bits that one turn of the convergence test looks at before it copies any. */
+#define VYRE_SETTLE_WORDS 64u
 
 #endif /* VYRE_PRELUDE */
 
@@ -430,6 +568,58 @@ VYRE_FUNCTION void vyre_emit(vyre_ctx *c, vyre_job *job, vyre_u32 value0, vyre_u
     job->records[place].value[1] = value1;
     job->stored += 1u;
   }
+}
+
+/*
+ * Control words of a program with several passes or a fused launch: u32 in one buffer, zeroed for
+ * each dispatch.  What one side writes has a line of 128 bytes to itself.
+ */
+#define VYRE_CONTROL_CHANGED 0u     /* the last pass that changed something; never cleared */
+#define VYRE_CONTROL_PASSES 1u      /* out: passes that a fused launch ran */
+#define VYRE_CONTROL_PASS 32u       /* the pass that a plain launch is in, from 1 */
+#define VYRE_CONTROL_LIMIT 33u      /* fused: most passes */
+#define VYRE_CONTROL_TESTED 34u     /* fused: 1 ends after a pass that changed nothing */
+#define VYRE_CONTROL_ARRIVED 64u    /* the grid barrier: groups that wait */
+#define VYRE_CONTROL_GENERATION 96u /* the grid barrier: how often it has opened */
+#define VYRE_CONTROL_GROUPS 128u    /* fused: three logical group counts for each step */
+
+/*
+ * One buffer's part of the convergence test (VYRE_CONVERGE_EXACT): compares `size` bytes with their
+ * copy in the shadow from byte `at`, copies what differs, and says so.  Returns where the next
+ * buffer's copy begins.  Both pointers are aligned to 16 bytes.
+ */
+VYRE_FUNCTION vyre_u64 vyre_settle_bytes(vyre_ctx *c, VYRE_GLOBAL const vyre_u8 *now, vyre_u64 size,
+                                         VYRE_GLOBAL vyre_u8 *shadow, vyre_u64 at)
+{
+  VYRE_GLOBAL const vyre_u64 *value = (VYRE_GLOBAL const vyre_u64 *)now;
+  VYRE_GLOBAL vyre_u64 *copy = (VYRE_GLOBAL vyre_u64 *)(shadow + at);
+  const vyre_u64 words = size / 8u;
+  const vyre_u64 turns = words / VYRE_SETTLE_WORDS + (words % VYRE_SETTLE_WORDS != 0u);
+  vyre_u32 differs = 0u;
+  VYRE_SPREAD(c, turn, turns)
+  {
+    const vyre_u64 first = turn * VYRE_SETTLE_WORDS;
+    const vyre_u64 end = first + VYRE_SETTLE_WORDS < words ? first + VYRE_SETTLE_WORDS : words;
+    vyre_u64 difference = 0u;
+    for (vyre_u64 i = first; i < end; ++i)
+      difference |= value[i] ^ copy[i];
+    if (difference) {
+      differs = 1u;
+      for (vyre_u64 i = first; i < end; ++i)
+        copy[i] = value[i];
+    }
+  }
+  /* The last bytes, fewer than a word: one turn. */
+  VYRE_SPREAD(c, turn, 1u)
+  {
+    for (vyre_u64 i = words * 8u + turn; i < size; ++i) {
+      differs |= (vyre_u32)(now[i] != shadow[at + i]);
+      shadow[at + i] = now[i];
+    }
+  }
+  if (differs)
+    vyre_changed(c);
+  return at + (size + 15u) / 16u * 16u;
 }
 
 #endif /* VYRE_KERNEL_H */

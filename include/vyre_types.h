@@ -42,12 +42,20 @@ typedef uint32_t vyre_device_class;
 #define VYRE_CAP_SUBGROUPS (1ull << 6)     /* subgroup words work; subgroup_size is set */
 /* Opening, loading, allocating and freeing never wait for a persistent launch to end. */
 #define VYRE_CAP_ALLOC_WHILE_RESIDENT (1ull << 7)
+#define VYRE_CAP_TIMESTAMPS (1ull << 8) /* tier 5: start and end of each launch, device_clock() */
 
 /* Forward progress of the groups of one launch. */
 typedef uint32_t vyre_progress;
 #define VYRE_PROGRESS_NONE 0u       /* nothing is promised */
 #define VYRE_PROGRESS_OCCUPANCY 1u  /* a group that has started keeps making progress */
 #define VYRE_PROGRESS_CONCURRENT 2u /* every group starts and makes progress at last */
+
+/* Whether all groups of one launch can meet at a barrier (tier 3). */
+typedef uint32_t vyre_grid_sync;
+#define VYRE_GRID_SYNC_NONE 0u /* the core runs one launch a segment */
+#define VYRE_GRID_SYNC_EMULATED                                                                    \
+  1u                             /* the plugin runs all segments and passes by a form of its own */
+#define VYRE_GRID_SYNC_NATIVE 2u /* cooperative launches: all groups are resident at once */
 
 /* Operations that are valid at system scope in coherent memory (`coherent_atomics`). */
 #define VYRE_COHERENT_LOAD_STORE_32 (1u << 0)
