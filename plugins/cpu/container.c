@@ -130,7 +130,7 @@ bool vyre__cpu_container_is_whole(const void *data, uint64_t size, const unsigne
   if (size < sizeof(header))
     return false;
   memcpy(&header, data, sizeof(header));
-  return memcmp(header.key, key, sizeof(header.key)) == 0 &&
+  return header.native_abi == VYRE_NATIVE_ABI && memcmp(header.key, key, sizeof(header.key)) == 0 &&
          check_whole(&header, data, size, "", NULL) == VYRE_OK;
 }
 

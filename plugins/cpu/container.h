@@ -40,7 +40,7 @@ typedef struct vyre__cpu_container {
 void vyre__cpu_container_seal(vyre__cpu_container *container, const char *arch,
                               const unsigned char *key, uint64_t payload_size);
 
-/* True if the bytes are an unharmed container that was made from what `key` says. */
+/* True if the bytes are an unharmed container of this native ABI, made from what `key` says. */
 bool vyre__cpu_container_is_whole(const void *data, uint64_t size, const unsigned char *key);
 
 /*

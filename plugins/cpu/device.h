@@ -31,6 +31,7 @@ typedef struct vyre__cpu_dedicated {
 struct vyre_backend_device {
   const vyre_host *host;
   uint32_t thread_count; /* what the pool may have */
+  uint32_t core_count;   /* what they may run on at once */
 
   pthread_mutex_t lock;
   pthread_cond_t work; /* the head of the queue changed, or stopping */
@@ -85,9 +86,14 @@ void vyre__cpu_persistent_stop(vyre_backend_device *device);
 vyre_status vyre__cpu_device_count(uint32_t *out_count, vyre_error *err);
 vyre_status vyre__cpu_device_info(uint32_t index, vyre_backend_device_info *out_info,
                                   vyre_error *err);
+/* As a host of ABI 0.1 knows it. */
+vyre_status vyre__cpu_device_info_0_1(uint32_t index, vyre_backend_device_info *out_info,
+                                      vyre_error *err);
 vyre_status vyre__cpu_device_open(uint32_t index, const vyre_backend_device_options *options,
                                   vyre_backend_device **out_device, vyre_error *err);
 void vyre__cpu_device_close(vyre_backend_device *device);
+vyre_status vyre__cpu_device_clock(vyre_backend_device *device, uint64_t *out_device_ns,
+                                   uint64_t *out_host_ns, vyre_error *err);
 
 vyre_status vyre__cpu_compile(const vyre_compile_desc *desc, vyre_blob *out_blob, vyre_error *err);
 vyre_status vyre__cpu_module_load(vyre_backend_device *device, const vyre_module_desc *desc,
@@ -99,6 +105,9 @@ vyre_status vyre__cpu_kernel_find(vyre_backend_module *module, const char *name,
 
 vyre_status vyre__cpu_dispatch(vyre_backend_device *device, const vyre_dispatch_desc *desc,
                                vyre_backend_pending **out_pending, vyre_error *err);
+vyre_status vyre__cpu_cooperative_groups(vyre_backend_device *device, vyre_backend_kernel *kernel,
+                                         const uint32_t workgroup[3], uint64_t workgroup_memory,
+                                         uint32_t *out_groups, vyre_error *err);
 vyre_status vyre__cpu_pending_wait(vyre_backend_pending *pending, uint64_t timeout_ns,
                                    vyre_error *err);
 vyre_status vyre__cpu_pending_read(vyre_backend_pending *pending, vyre_slot *slots,

@@ -5,6 +5,7 @@
 #include "device.h"
 
 #include "error.h"
+#include "grid.h"
 #include "host.h"
 #include "module.h"
 
@@ -115,9 +116,10 @@ static vyre_status check_flags(const vyre_dispatch_desc *desc, vyre_error *err)
   if (desc->flags & ~known)
     return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use the flags of the negotiated version",
                     "unknown dispatch flags 0x%llx", (unsigned long long)(desc->flags & ~known));
-  if (desc->flags & VYRE_DISPATCH_COOPERATIVE)
-    return CPU_FAIL(err, VYRE_ERROR_UNSUPPORTED, "split the program at its grid barriers",
-                    "the cpu device has no cooperative launches");
+  if (desc->flags == known)
+    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                    "leave the flag out: a persistent launch has a thread for each group anyway",
+                    "a launch is both persistent and cooperative");
   if (!desc->kernel)
     return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a kernel from kernel_find()",
                     "the kernel is NULL");
@@ -129,13 +131,43 @@ static vyre_status check_flags(const vyre_dispatch_desc *desc, vyre_error *err)
   return VYRE_OK;
 }
 
-static vyre_status check(const vyre_dispatch_desc *desc, vyre_error *err)
+/* DISP-013. */
+static vyre_status check_cooperative(const vyre_backend_device *device,
+                                     const vyre_dispatch_desc *desc, vyre_error *err)
+{
+  const vyre_native_entry *entry = desc->kernel->entry;
+  uint32_t items = desc->workgroup[0] * desc->workgroup[1] * desc->workgroup[2];
+  uint64_t groups = (uint64_t)desc->groups[0] * desc->groups[1] * desc->groups[2];
+  if ((entry->flags & VYRE_NATIVE_FUSED) &&
+      (!(desc->flags & VYRE_DISPATCH_COOPERATIVE) || groups != desc->groups[0]))
+    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                    "launch it with VYRE_DISPATCH_COOPERATIVE and groups in one dimension",
+                    "kernel %s is a fused program: it was launched with flags 0x%llx and %u x %u x "
+                    "%u groups",
+                    desc->kernel->name, (unsigned long long)desc->flags, desc->groups[0],
+                    desc->groups[1], desc->groups[2]);
+  if (!(desc->flags & VYRE_DISPATCH_COOPERATIVE))
+    return VYRE_OK;
+  uint32_t most = vyre__cpu_runners_most(device, entry, items);
+  if (groups > most)
+    return CPU_FAIL(err, VYRE_ERROR_RESIDENCY_EXCEEDED,
+                    "use as many groups as cooperative_groups() says, or raise VYRE_CPU_THREADS",
+                    "%llu groups of a cooperative launch of kernel %s, at most %u of %u items can "
+                    "be resident at once",
+                    (unsigned long long)groups, desc->kernel->name, most, items);
+  return VYRE_OK;
+}
+
+static vyre_status check(const vyre_backend_device *device, const vyre_dispatch_desc *desc,
+                         vyre_error *err)
 {
   vyre_status status = CPU_CHECK_SIZE(err, desc, vyre_dispatch_desc, VYRE_DISPATCH_DESC_SIZE_0_1);
   if (status == VYRE_OK)
     status = check_grid(desc, err);
   if (status == VYRE_OK)
     status = check_flags(desc, err);
+  if (status == VYRE_OK)
+    status = check_cooperative(device, desc, err);
   if (status == VYRE_OK)
     status = check_sizes(desc, err);
   for (uint32_t i = 0; status == VYRE_OK && i < desc->binding_count; ++i)
@@ -258,18 +290,16 @@ static void place_grid(vyre_backend_pending *launch, const vyre_dispatch_desc *d
     launch->items *= desc->workgroup[d];
     launch->group_count *= desc->groups[d];
   }
-  launch->chunk = launch->group_count / (8 * (uint64_t)device->thread_count);
-  if (!launch->chunk)
-    launch->chunk = 1;
-  launch->max_runners = device->thread_count;
-  if (launch->entry->flags & VYRE_NATIVE_HAS_BARRIER) {
-    uint32_t most = VYRE__CPU_FIBER_BUDGET / launch->items;
-    if (launch->max_runners > most)
-      launch->max_runners = most;
-  }
   launch->persistent = (desc->flags & VYRE_DISPATCH_PERSISTENT) != 0;
+  launch->cooperative = (desc->flags & VYRE_DISPATCH_COOPERATIVE) != 0;
+  launch->chunk = launch->group_count / (8 * (uint64_t)device->thread_count);
+  if (!launch->chunk || launch->cooperative)
+    launch->chunk = 1;
+  launch->max_runners = vyre__cpu_runners_most(device, launch->entry, launch->items);
+  launch->spins = vyre__cpu_grid_spins(device, launch->group_count);
   launch->run_inline = !(launch->entry->flags & VYRE_NATIVE_MAY_WAIT) &&
-                       launch->group_count <= INLINE_ITEMS / launch->items;
+                       (launch->cooperative ? launch->group_count == 1
+                                            : launch->group_count <= INLINE_ITEMS / launch->items);
 }
 
 static vyre_status make_launch(vyre_backend_device *device, const vyre_dispatch_desc *desc,
@@ -337,7 +367,7 @@ vyre_status vyre__cpu_dispatch(vyre_backend_device *device, const vyre_dispatch_
                     "device or out_pending is NULL");
   uint64_t begin = vyre__cpu_clock_ns();
   vyre_backend_pending *launch = NULL;
-  vyre_status status = check(desc, err);
+  vyre_status status = check(device, desc, err);
   if (status == VYRE_OK)
     status = make_launch(device, desc, &launch, err);
   if (status != VYRE_OK)

@@ -45,12 +45,15 @@ struct vyre_backend_pending {
   uint64_t chunk; /* groups that a runner takes at once */
   uint32_t items; /* of a group */
   uint32_t max_runners;
+  uint32_t spins; /* looks at the grid barrier before a group sleeps there */
   bool persistent;
+  bool cooperative; /* every group has a thread of its own at the same time */
   bool run_inline;
 
   uint64_t next_group; /* atomic: the first group that nobody has taken */
   uint32_t failed;     /* atomic: a group failed, the others need not start */
   uint32_t done;       /* atomic: ended; all results are visible to whoever acquires it */
+  uint32_t sleepers;   /* atomic: groups that sleep in the grid barrier, or are about to */
 
   /* Under the device's lock. */
   vyre_backend_pending *next; /* in the queue */

@@ -115,6 +115,22 @@ static vyre_status check_slots(const vyre_backend_pending *pending, vyre_slot *s
   return VYRE_OK;
 }
 
+/* As far as the caller's structure reaches (ABI-002). */
+static void fill_times(const vyre_backend_pending *pending, uint64_t read_ns,
+                       vyre_backend_times *out_times)
+{
+  uint32_t size = out_times->struct_size;
+  const vyre_backend_times times = {
+      .struct_size = size < sizeof(times) ? size : (uint32_t)sizeof(times),
+      .device_ns = pending->ended_ns - pending->started_ns,
+      .enqueue_ns = pending->enqueue_ns,
+      .wait_ns = pending->ended_ns > read_ns ? pending->ended_ns - read_ns : 0,
+      .started_ns = pending->started_ns,
+      .ended_ns = pending->ended_ns,
+  };
+  memcpy(out_times, &times, times.struct_size);
+}
+
 vyre_status vyre__cpu_pending_read(vyre_backend_pending *pending, vyre_slot *slots,
                                    uint32_t slot_count, uint64_t slot_stride,
                                    vyre_backend_times *out_times, vyre_error *err)
@@ -140,13 +156,8 @@ vyre_status vyre__cpu_pending_read(vyre_backend_pending *pending, vyre_slot *slo
     if (slot->struct_size > sizeof(*slot))
       slot->struct_size = sizeof(*slot);
   }
-  if (out_times) {
-    out_times->device_ns = pending->ended_ns - pending->started_ns;
-    out_times->enqueue_ns = pending->enqueue_ns;
-    out_times->wait_ns = pending->ended_ns > before ? pending->ended_ns - before : 0;
-    if (out_times->struct_size > sizeof(*out_times))
-      out_times->struct_size = sizeof(*out_times);
-  }
+  if (out_times)
+    fill_times(pending, before, out_times);
   return VYRE_OK;
 }
 

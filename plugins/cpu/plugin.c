@@ -1,5 +1,5 @@
 /*
- * plugin.c - the handshake and the table.
+ * plugin.c - the handshake and the tables, one for each minor version.
  *
  * The cpu plugin is the embedded default and the reference for results.  It includes only the
  * public headers and links only libc, libm and libpthread.
@@ -13,10 +13,11 @@
 #include "embed/vyre__kernel_header.h"
 
 #include <pthread.h>
+#include <string.h>
 
 /* One format a level, best first, then source; the levels above this processor's are left out. */
 static vyre_backend_format formats[VYRE__CPU_MAX_LEVELS + 1];
-static vyre_backend table;
+static vyre_backend tables[VYRE_ABI_MINOR]; /* of 0.1, 0.2, … */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static const vyre_host *the_host; /* atomic */
 
@@ -38,9 +39,9 @@ static uint32_t fill_formats(void)
   return count;
 }
 
-static void fill_table(void)
+static void fill_tables(void)
 {
-  table = (vyre_backend){
+  const vyre_backend newest = {
       VYRE_BACKEND_HEADER,
       .flags = VYRE_BACKEND_MAY_UNLOAD,
       .sanitizer = VYRE__CPU_SANITIZER,
@@ -74,7 +75,24 @@ static void fill_table(void)
       .buffer_import = vyre__cpu_buffer_import,
       .buffer_export = vyre__cpu_buffer_export,
       .coherent_alloc = vyre__cpu_coherent_alloc,
+      .cooperative_groups = vyre__cpu_cooperative_groups,
+      .device_clock = vyre__cpu_device_clock,
   };
+  vyre_backend *table = &tables[VYRE_ABI_MINOR - 1];
+  *table = newest;
+  /* 0.1 ends in the middle, and knows less about devices. */
+  table = &tables[0];
+  memcpy(table, &newest, VYRE_BACKEND_SIZE_0_1);
+  table->struct_size = VYRE_BACKEND_SIZE_0_1;
+  table->abi_minor = 1;
+  table->device_info = vyre__cpu_device_info_0_1;
+}
+
+/* The highest minor version that both speak, 0 if there is none. */
+static uint32_t negotiate(const vyre_host *host)
+{
+  uint32_t minor = host->abi_minor_max < VYRE_ABI_MINOR ? host->abi_minor_max : VYRE_ABI_MINOR;
+  return host->abi_major == VYRE_ABI_MAJOR && minor >= host->abi_minor_min ? minor : 0;
 }
 
 vyre_status vyre_backend_query(const vyre_host *host, const vyre_backend **out_backend,
@@ -90,18 +108,18 @@ vyre_status vyre_backend_query(const vyre_host *host, const vyre_backend **out_b
   if (host->flags)
     return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set the host's flags to 0",
                     "unknown host flags 0x%llx", (unsigned long long)host->flags);
-  if (host->abi_major != VYRE_ABI_MAJOR || host->abi_minor_min > VYRE_ABI_MINOR ||
-      host->abi_minor_max < VYRE_ABI_MINOR)
+  const uint32_t minor = negotiate(host);
+  if (!minor)
     return CPU_FAIL(err, VYRE_ERROR_ABI_MISMATCH, NULL,
-                    "the cpu plugin speaks ABI %u.%u, the host %u.%u to %u.%u", VYRE_ABI_MAJOR,
-                    VYRE_ABI_MINOR, host->abi_major, host->abi_minor_min, host->abi_major,
-                    host->abi_minor_max);
+                    "the cpu plugin speaks ABI %u.1 to %u.%u, the host %u.%u to %u.%u",
+                    VYRE_ABI_MAJOR, VYRE_ABI_MAJOR, VYRE_ABI_MINOR, host->abi_major,
+                    host->abi_minor_min, host->abi_major, host->abi_minor_max);
   pthread_mutex_lock(&table_lock);
-  if (!table.struct_size)
-    fill_table();
+  if (!tables[0].struct_size)
+    fill_tables();
   pthread_mutex_unlock(&table_lock);
   /* Release: pairs with the acquire in vyre__cpu_host(). */
   __atomic_store_n(&the_host, host, __ATOMIC_RELEASE);
-  *out_backend = &table;
+  *out_backend = &tables[minor - 1];
   return VYRE_OK;
 }

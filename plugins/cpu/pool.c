@@ -5,6 +5,10 @@
  * order of DISP-020 with nothing else to keep.  Threads take groups of the head in chunks.  A small
  * launch that finds the queue empty runs in the caller, in its place in the queue.  The threads are
  * started by the first launch that needs them.
+ *
+ * The groups of a cooperative launch wait for each other, so that each must have a thread: they are
+ * taken one at a time, there are no more of them than threads, and while it is the head no thread
+ * is anywhere else.
  */
 #include "device.h"
 
@@ -95,8 +99,12 @@ static void *worker_main(void *argument)
   return NULL;
 }
 
-/* Starts what is missing of the pool.  Fewer threads than wanted are enough; none is an error. */
-static vyre_status start_workers(vyre_backend_device *device, vyre_error *err)
+/*
+ * Starts what is missing of the pool.  Fewer threads than wanted are enough for most launches, but
+ * a cooperative one needs one for each group.
+ */
+static vyre_status start_workers(vyre_backend_device *device, const vyre_backend_pending *launch,
+                                 vyre_error *err)
 {
   int failure = 0;
   while (device->worker_count < device->thread_count && !failure) {
@@ -107,6 +115,13 @@ static vyre_status start_workers(vyre_backend_device *device, vyre_error *err)
     if (!failure)
       device->worker_count += 1;
   }
+  if (launch->cooperative && device->worker_count < launch->group_count)
+    return CPU_FAIL_VENDOR(err, VYRE_ERROR_RESIDENCY_EXCEEDED, failure,
+                           "raise the limit of threads (ulimit -u, pids.max), or use fewer groups",
+                           "%llu groups of a cooperative launch of kernel %s, but only %u threads "
+                           "could be started (error %d)",
+                           (unsigned long long)launch->group_count, launch->kernel_name,
+                           device->worker_count, failure);
   if (device->worker_count)
     return VYRE_OK;
   return CPU_FAIL_VENDOR(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, failure,
@@ -137,7 +152,7 @@ vyre_status vyre__cpu_pool_submit(vyre_backend_device *device, vyre_backend_pend
     run_head(device, launch, &device->inline_runner);
     goto done;
   }
-  status = start_workers(device, err);
+  status = start_workers(device, launch, err);
   if (status != VYRE_OK)
     goto done;
   append(device, launch);

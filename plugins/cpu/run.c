@@ -4,11 +4,16 @@
  * Without barriers the kernel's own loop runs whole groups.  With barriers in the source, item 0 of
  * each group runs as a fiber first: if it ends without having met one, the others run plainly, else
  * all items are fibers, and every round takes each of them to its next barrier.
+ *
+ * A fused launch's group is the kernel's own function on the thread's stack.  Its segments without
+ * barriers run inside it, the others come back here through vyre__cpu_runner_groups().
  */
 #include "runner.h"
 
 #include "host.h"
 
+#include <dlfcn.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What became of the items in one round. */
@@ -110,7 +115,7 @@ static void set_item(vyre_ctx *c, uint32_t item)
 static void item_main(void *argument)
 {
   vyre__cpu_item *item = argument;
-  item->runner->launch->entry->run_item(&item->context, item->runner->bindings);
+  item->runner->entry->run_item(&item->context, item->runner->entry_bindings);
 }
 
 static void start_item(vyre__cpu_runner *runner, const vyre_ctx *group, uint32_t index)
@@ -141,45 +146,47 @@ static bool step_item(vyre__cpu_runner *runner, uint32_t index, round_result *re
   return true;
 }
 
-static void fail_unequal(vyre_backend_pending *launch, const vyre_ctx *c,
+static void fail_unequal(const vyre__cpu_runner *runner, const vyre_ctx *c,
                          const round_result *result)
 {
+  char place[VYRE__CPU_PLACE_SIZE];
+  vyre__cpu_runner_place(runner, c, place);
   vyre__cpu_launch_fail(
-      launch, VYRE_ERROR_DISPATCH_FAILED, __LINE__,
+      runner->launch, VYRE_ERROR_DISPATCH_FAILED, __LINE__,
       "let every item of a workgroup reach each vyre_barrier() equally often, or none of them",
-      "kernel %s, group (%u, %u, %u): item %u ended while item %u waits at a barrier (%u ended, %u "
-      "wait)",
-      launch->kernel_name, c->group_id[0], c->group_id[1], c->group_id[2], result->a_finished,
-      result->a_waiting, result->finished, result->waiting);
+      "%s, group (%u, %u, %u): item %u ended while item %u waits at a barrier (%u ended, %u wait)",
+      place, c->group_id[0], c->group_id[1], c->group_id[2], result->a_finished, result->a_waiting,
+      result->finished, result->waiting);
 }
 
-static bool fail_memory(vyre_backend_pending *launch, uint32_t count)
+static bool fail_memory(const vyre__cpu_runner *runner, const vyre_ctx *c, uint32_t count)
 {
-  vyre__cpu_launch_fail(launch, VYRE_ERROR_OUT_OF_HOST_MEMORY, __LINE__,
+  char place[VYRE__CPU_PLACE_SIZE];
+  vyre__cpu_runner_place(runner, c, place);
+  vyre__cpu_launch_fail(runner->launch, VYRE_ERROR_OUT_OF_HOST_MEMORY, __LINE__,
                         "free memory, use smaller workgroups, or raise vm.max_map_count",
-                        "no memory for the stacks of %u items of kernel %s", count,
-                        launch->kernel_name);
+                        "no memory for the stacks of %u items of %s", count, place);
   return false;
 }
 
 /* All items but the first, plainly: the first has shown that the group meets no barrier. */
 static void run_rest_plainly(vyre__cpu_runner *runner, vyre_ctx *c)
 {
-  const vyre_backend_pending *launch = runner->launch;
-  for (uint32_t i = 1; i < launch->items; ++i) {
+  const uint32_t items = runner->launch->items;
+  for (uint32_t i = 1; i < items; ++i) {
     set_item(c, i);
-    launch->entry->run_item(c, runner->bindings);
+    runner->entry->run_item(c, runner->entry_bindings);
   }
 }
 
 /* One group of an entry with barriers; false if it failed. */
 static bool run_group(vyre__cpu_runner *runner, vyre_ctx *c, uint64_t group)
 {
-  vyre_backend_pending *launch = runner->launch;
+  const uint32_t items = runner->launch->items;
   round_result result = {0, 0, 0, 0};
   set_group(c, group);
   if (!ensure_items(runner, 1))
-    return fail_memory(launch, 1);
+    return fail_memory(runner, c, 1);
   start_item(runner, c, 0);
   if (!step_item(runner, 0, &result))
     return false;
@@ -187,19 +194,19 @@ static bool run_group(vyre__cpu_runner *runner, vyre_ctx *c, uint64_t group)
     run_rest_plainly(runner, c);
     return true;
   }
-  if (!ensure_items(runner, launch->items))
-    return fail_memory(launch, launch->items);
-  for (uint32_t i = 1; i < launch->items; ++i)
+  if (!ensure_items(runner, items))
+    return fail_memory(runner, c, items);
+  for (uint32_t i = 1; i < items; ++i)
     start_item(runner, c, i);
 
   for (uint32_t first = 1;; first = 0) { /* item 0 has had its first step */
-    for (uint32_t i = first; i < launch->items; ++i)
+    for (uint32_t i = first; i < items; ++i)
       if (!step_item(runner, i, &result))
         return false;
-    if (result.finished == launch->items)
+    if (result.finished == items)
       return true;
     if (result.finished) {
-      fail_unequal(launch, c, &result);
+      fail_unequal(runner, c, &result);
       return false;
     }
     memset(&result, 0, sizeof(result));
@@ -214,11 +221,20 @@ static bool run_group(vyre__cpu_runner *runner, vyre_ctx *c, uint64_t group)
  */
 static void run_groups(vyre__cpu_runner *runner, uint64_t first, uint64_t count)
 {
-  vyre_backend_pending *launch = runner->launch;
+  const vyre_backend_pending *launch = runner->launch;
   vyre_ctx context = launch->context;
   context.runner = runner;
+  runner->entry = launch->entry;
+  runner->entry_bindings = runner->bindings;
   if (_setjmp(runner->way_out))
     return;
+  if (launch->entry->flags & VYRE_NATIVE_FUSED) {
+    for (uint64_t i = 0; i < count; ++i) {
+      set_group(&context, first + i);
+      launch->entry->run_item(&context, runner->bindings);
+    }
+    return;
+  }
   if (!(launch->entry->flags & VYRE_NATIVE_HAS_BARRIER)) {
     launch->entry->run_groups(&context, runner->bindings, first, count);
     return;
@@ -266,7 +282,39 @@ void vyre__cpu_runner_run_group(vyre__cpu_runner *runner, vyre_backend_pending *
   trim_items(runner, runner->keep);
 }
 
+/* -------- messages -------- */
+
+void vyre__cpu_runner_place(const vyre__cpu_runner *runner, const vyre_ctx *c,
+                            char out_text[VYRE__CPU_PLACE_SIZE])
+{
+  static const char prefix[] = "vyre_entry_";
+  const char *name = runner->launch->kernel_name;
+  char pass[24] = "";
+  Dl_info about;
+  /* Entries have no name of their own in them, but each has a symbol. */
+  if (runner->entry != runner->launch->entry && dladdr(runner->entry, &about) && about.dli_sname &&
+      strncmp(about.dli_sname, prefix, sizeof(prefix) - 1) == 0)
+    name = about.dli_sname + sizeof(prefix) - 1;
+  if (c && (runner->launch->entry->flags & VYRE_NATIVE_FUSED))
+    snprintf(pass, sizeof(pass), ", pass %u", c->pass);
+  snprintf(out_text, VYRE__CPU_PLACE_SIZE, "kernel %.120s%s", name, pass);
+}
+
 /* -------- called by kernels -------- */
+
+void vyre__cpu_runner_groups(const vyre_ctx *c, const vyre_native_entry *entry,
+                             void *const *bindings, vyre_u64 first, vyre_u64 count)
+{
+  vyre__cpu_runner *runner = VYRE__CPU_RUNNER(c);
+  vyre_ctx context = *c;
+  runner->entry = entry;
+  runner->entry_bindings = bindings;
+  for (uint64_t i = 0; i < count; ++i)
+    if (!run_group(runner, &context, first + i))
+      vyre__cpu_runner_leave(runner);
+  runner->entry = runner->launch->entry;
+  runner->entry_bindings = runner->bindings;
+}
 
 void vyre__cpu_runner_barrier(vyre_ctx *c)
 {
@@ -279,7 +327,7 @@ void vyre__cpu_runner_barrier(vyre_ctx *c)
     return; /* nobody to wait for */
   round_result result = {1, 1, 0, c->local_id[0]};
   result.a_waiting += c->local_size[0] * (c->local_id[1] + c->local_size[1] * c->local_id[2]);
-  fail_unequal(runner->launch, c, &result);
+  fail_unequal(runner, c, &result);
   vyre__cpu_runner_leave(runner);
 }
 

@@ -25,6 +25,9 @@ typedef struct vyre__cpu_runner {
   const vyre_host *host;
   vyre_backend_pending *launch; /* the one that it runs */
   void *bindings[VYRE__CPU_MAX_BINDINGS];
+  /* What items run: the launch's own, or a segment of the fused launch. */
+  const vyre_native_entry *entry;
+  void *const *entry_bindings;
   char *local; /* workgroup memory */
   uint64_t local_capacity;
   vyre__cpu_item **items; /* VYRE__CPU_MAX_ITEMS places, filled as needed */
@@ -58,6 +61,16 @@ extern const vyre_native_runtime vyre__cpu_runtime;
 
 /* The words that do. */
 void vyre__cpu_runner_barrier(vyre_ctx *c);
+void vyre__cpu_runner_groups(const vyre_ctx *c, const vyre_native_entry *entry,
+                             void *const *bindings, vyre_u64 first, vyre_u64 count);
+void vyre__cpu_grid_barrier(vyre_ctx *c, vyre_u32 *control); /* grid.c */
+
+/* "kernel NAME", in a fused launch with the segment's name and the pass.  `c` may be NULL. */
+#define VYRE__CPU_PLACE_SIZE 160u
+void vyre__cpu_runner_place(const vyre__cpu_runner *runner, const vyre_ctx *c,
+                            char out_text[VYRE__CPU_PLACE_SIZE]);
+
+/* Ends this thread's part of the launch. */
 _Noreturn void vyre__cpu_runner_leave(vyre__cpu_runner *runner);
 
 #endif

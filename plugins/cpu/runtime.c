@@ -44,25 +44,29 @@ static void fault(vyre_ctx *c, const char *what, vyre_u64 index, vyre_u64 count,
                   vyre_u32 line)
 {
   vyre__cpu_runner *runner = VYRE__CPU_RUNNER(c);
+  char place[VYRE__CPU_PLACE_SIZE];
+  vyre__cpu_runner_place(runner, c, place);
   vyre__cpu_launch_fail(runner->launch, VYRE_ERROR_DISPATCH_FAILED, __LINE__,
                         "keep the index below vyre_count(c, name)",
-                        "%s:%u: kernel %s: index %llu is outside buffer %s of %llu elements "
+                        "%s:%u: %s: index %llu is outside buffer %s of %llu elements "
                         "(group (%u, %u, %u), item (%u, %u, %u))",
-                        file, line, runner->launch->kernel_name, index, what, count, c->group_id[0],
-                        c->group_id[1], c->group_id[2], c->local_id[0], c->local_id[1],
-                        c->local_id[2]);
+                        file, line, place, index, what, count, c->group_id[0], c->group_id[1],
+                        c->group_id[2], c->local_id[0], c->local_id[1], c->local_id[2]);
   vyre__cpu_runner_leave(runner);
 }
 
 _Noreturn void vyre__cpu_trap(const char *what, const char *file, unsigned line)
 {
   vyre__cpu_runner *runner = vyre__cpu_running;
+  char place[VYRE__CPU_PLACE_SIZE];
+  vyre__cpu_runner_place(runner, NULL, place);
   vyre__cpu_launch_fail(runner->launch, VYRE_ERROR_DISPATCH_FAILED, __LINE__,
                         "correct the kernel: vyre_shl() and vyre_shr() mask the distance, unsigned "
                         "arithmetic wraps",
-                        "%s:%u: kernel %s: %s", file, line, runner->launch->kernel_name, what);
+                        "%s:%u: %s: %s", file, line, place, what);
   vyre__cpu_runner_leave(runner);
 }
 
-const vyre_native_runtime vyre__cpu_runtime = {vyre__cpu_runner_barrier, backoff, clock_ns,
-                                               notify_host, fault};
+const vyre_native_runtime vyre__cpu_runtime = {
+    vyre__cpu_runner_barrier, backoff, clock_ns, notify_host, fault, vyre__cpu_runner_groups,
+    vyre__cpu_grid_barrier};

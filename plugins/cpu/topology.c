@@ -117,15 +117,17 @@ static uint32_t affinity_count(void)
   return online < 1 ? 1u : (uint32_t)online;
 }
 
-vyre_status vyre__cpu_thread_count(uint32_t *out_count, vyre_error *err)
+uint32_t vyre__cpu_core_count(void)
 {
   uint32_t count = affinity_count();
   uint32_t quota = vyre__cpu_cgroup_limit("/proc/self/cgroup", "/sys/fs/cgroup");
-  if (quota && quota < count)
-    count = quota;
-  if (count > VYRE__CPU_MAX_THREADS)
-    count = VYRE__CPU_MAX_THREADS;
-  *out_count = count;
+  return quota && quota < count ? quota : count;
+}
+
+vyre_status vyre__cpu_thread_count(uint32_t *out_count, vyre_error *err)
+{
+  uint32_t count = vyre__cpu_core_count();
+  *out_count = count < VYRE__CPU_MAX_THREADS ? count : VYRE__CPU_MAX_THREADS;
 
   const char *wanted = vyre__cpu_environment("VYRE_CPU_THREADS");
   if (!wanted)

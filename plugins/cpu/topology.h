@@ -8,9 +8,12 @@
 
 #define VYRE__CPU_MAX_THREADS 1024u
 
+/* Cores that this process may use: by affinity, and by its control groups' quota. */
+uint32_t vyre__cpu_core_count(void);
+
 /*
- * Threads of a device: VYRE_CPU_THREADS if it is set, else the cores that this process may use by
- * affinity, at most the cores' worth of its control groups' quota.  At least 1.
+ * Threads of a device: VYRE_CPU_THREADS if it is set, else as many as there are such cores.  At
+ * least 1.
  * INVALID_ARGUMENT if VYRE_CPU_THREADS is no number from 1 to 1024; the count is then as without
  * it.
  */

@@ -313,8 +313,8 @@ static void limits_are_refused(void **state)
   desc.flags = 1ull << 40;
   refused(&desc, VYRE_ERROR_INVALID_ARGUMENT, "flags", "0x10000000000");
   desc = good;
-  desc.flags = VYRE_DISPATCH_COOPERATIVE;
-  refused(&desc, VYRE_ERROR_UNSUPPORTED, "cooperative", "cpu");
+  desc.flags = VYRE_DISPATCH_COOPERATIVE | VYRE_DISPATCH_PERSISTENT;
+  refused(&desc, VYRE_ERROR_INVALID_ARGUMENT, "cooperative", "persistent");
   desc = good;
   desc.struct_size = 16;
   refused(&desc, VYRE_ERROR_INVALID_ARGUMENT, "vyre_dispatch_desc", "16");

@@ -50,17 +50,71 @@ static void versions_are_negotiated(void **state)
   vyre_host host = plugin.host;
   (void)state;
   host.abi_major = VYRE_ABI_MAJOR + 1;
-  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.1");
+  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.1 to 0.2");
   host = plugin.host;
   host.abi_minor_min = host.abi_minor_max = VYRE_ABI_MINOR + 1;
-  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.2");
-  host.abi_minor_min = host.abi_minor_max = VYRE_ABI_MINOR - 1;
-  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.0");
+  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.3 to 0.3");
+  host.abi_minor_min = host.abi_minor_max = 0;
+  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.0 to 0.0");
+  host.abi_minor_min = 2;
+  host.abi_minor_max = 1;
+  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.2 to 0.1");
   host.abi_minor_min = 0;
   host.abi_minor_max = VYRE_ABI_MINOR + 7;
   assert_int_equal(query_of(&plugin)(&host, &backend, &err), VYRE_OK);
   assert_ptr_equal(backend, plugin.backend);
   assert_int_equal(query_of(&plugin)(&plugin.host, &backend, &err), VYRE_OK);
+}
+
+/* The table that a host of ABI 0.1 gets. */
+static const vyre_backend *oldest(void)
+{
+  vyre_error err = VYRE_ERROR_INIT;
+  const vyre_backend *backend = NULL, *again = NULL;
+  static vyre_host host;
+  host = plugin.host;
+  host.abi_minor_min = 0;
+  host.abi_minor_max = 1;
+  vyre_status status = query_of(&plugin)(&host, &backend, &err);
+  assert_ok(status, err);
+  host.abi_minor_min = 1;
+  assert_int_equal(query_of(&plugin)(&host, &again, &err), VYRE_OK);
+  assert_ptr_equal(backend, again);
+  assert_ptr_not_equal(backend, plugin.backend);
+  return backend;
+}
+
+/* 0.1: a table that ends earlier, a device of which later bits and fields are not told. */
+static void hosts_of_0_1(void **state)
+{
+  vyre_error err = VYRE_ERROR_INIT;
+  vyre_backend_device_info info, now = {.struct_size = sizeof(now)};
+  const vyre_backend *b = oldest();
+  (void)state;
+  assert_int_equal(b->struct_size, VYRE_BACKEND_SIZE_0_1);
+  assert_int_equal(b->abi_major, 0);
+  assert_int_equal(b->abi_minor, 1);
+  assert_int_equal(b->header_version, VYRE_ABI_VERSION);
+  assert_ptr_equal(b->dispatch, plugin.backend->dispatch);
+  assert_ptr_equal(b->coherent_alloc, plugin.backend->coherent_alloc);
+  assert_null(b->cooperative_groups);
+  assert_null(b->device_clock);
+  assert_int_equal(plugin.backend->device_info(0, &now, &err), VYRE_OK);
+  /* However long its structure is: what it has compiled and what it has negotiated may differ. */
+  for (uint32_t more = 0; more < 2; ++more) {
+    memset(&info, 0x77, sizeof(info));
+    info.struct_size = more ? (uint32_t)sizeof(info) : VYRE_BACKEND_DEVICE_INFO_SIZE_0_1;
+    vyre_status status = b->device_info(0, &info, &err);
+    assert_ok(status, err);
+    assert_int_equal(info.struct_size, VYRE_BACKEND_DEVICE_INFO_SIZE_0_1);
+    assert_int_equal(info.capabilities, now.capabilities & ~VYRE_CAP_TIMESTAMPS);
+    assert_int_equal(info.grid_sync, 0x77777777);
+    assert_int_equal(info.cooperative_items, 0x77777777);
+  }
+  vyre_backend_device *device = NULL;
+  vyre_status status = b->device_open(0, NULL, &device, &err);
+  assert_ok(status, err);
+  b->device_close(device);
 }
 
 static void structures_of_other_sizes(void **state)
@@ -121,6 +175,9 @@ static void the_table_is_complete(void **state)
   assert_true(b->buffer_alloc && b->buffer_free && b->buffer_upload && b->buffer_download);
   assert_true(b->buffer_fill && b->buffer_copy && b->buffer_import && b->buffer_export);
   assert_non_null(b->coherent_alloc);
+  assert_true(b->struct_size >= VYRE_BACKEND_SIZE_0_2);
+  assert_true(b->cooperative_groups && b->device_clock);
+  assert_null(b->dispatch_passes); /* for devices that cannot synchronise their grid */
   assert_true(b->format_count >= 2);
   for (uint32_t i = 0; i < b->format_count; ++i) {
     const vyre_backend_format *format =
@@ -161,7 +218,10 @@ static void the_device_is_described(void **state)
   assert_int_equal(info->capabilities, VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT |
                                            VYRE_CAP_COHERENT | VYRE_CAP_PERSISTENT |
                                            VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER |
-                                           VYRE_CAP_ALLOC_WHILE_RESIDENT);
+                                           VYRE_CAP_ALLOC_WHILE_RESIDENT | VYRE_CAP_TIMESTAMPS);
+  assert_int_equal(info->grid_sync, VYRE_GRID_SYNC_NATIVE);
+  assert_true(info->cooperative_items > 0);
+  assert_string_equal(info->grid_sync_reason, "");
   assert_int_equal(info->progress, VYRE_PROGRESS_OCCUPANCY);
   assert_int_equal(info->coherent_atomics, 15);
   assert_true(info->compute_units >= 1 && info->max_push_bytes >= 128 && info->max_bindings >= 16);
@@ -223,9 +283,13 @@ static void thread_count_can_be_set(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(versions_are_negotiated), cmocka_unit_test(structures_of_other_sizes),
-      cmocka_unit_test(short_error_records),     cmocka_unit_test(the_table_is_complete),
-      cmocka_unit_test(the_device_is_described), cmocka_unit_test(open_and_close),
+      cmocka_unit_test(versions_are_negotiated),
+      cmocka_unit_test(hosts_of_0_1),
+      cmocka_unit_test(structures_of_other_sizes),
+      cmocka_unit_test(short_error_records),
+      cmocka_unit_test(the_table_is_complete),
+      cmocka_unit_test(the_device_is_described),
+      cmocka_unit_test(open_and_close),
       cmocka_unit_test(thread_count_can_be_set),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
