@@ -12,7 +12,8 @@
 #define MAX_DEVICES 1024u /* of one plugin; more is a number that nobody set */
 #define KNOWN_CAPABILITIES                                                                         \
   (VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT | VYRE_CAP_PERSISTENT |           \
-   VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER | VYRE_CAP_SUBGROUPS | VYRE_CAP_ALLOC_WHILE_RESIDENT)
+   VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER | VYRE_CAP_SUBGROUPS | VYRE_CAP_ALLOC_WHILE_RESIDENT | \
+   VYRE_CAP_TIMESTAMPS)
 
 static const char update[] = "update the plugin, or report this to whoever made it";
 
@@ -60,6 +61,23 @@ static void copy_text(char *to, size_t to_size, const char *from, size_t from_si
   to[length] = '\0';
 }
 
+/* Whoever asks why a device runs one launch a segment gets an answer in any case. */
+static void translate_grid_sync(const vyre_backend *backend, const vyre_backend_device_info *from,
+                                vyre_device_info *to)
+{
+  to->grid_sync = from->grid_sync;
+  if (to->grid_sync == VYRE_GRID_SYNC_NATIVE)
+    to->cooperative_items = from->cooperative_items;
+  COPY_TEXT(to->grid_sync_reason, from->grid_sync_reason);
+  if (to->grid_sync_reason[0] || to->grid_sync == VYRE_GRID_SYNC_NATIVE)
+    return;
+  snprintf(to->grid_sync_reason, sizeof to->grid_sync_reason,
+           to->grid_sync == VYRE_GRID_SYNC_EMULATED
+               ? "plugin %s runs all passes by a form of its own"
+               : "plugin %s has no tier 3",
+           backend->name);
+}
+
 static void translate(const vyre_backend *backend, uint32_t index,
                       const vyre_backend_device_info *from, vyre_device_info *to)
 {
@@ -91,6 +109,7 @@ static void translate(const vyre_backend *backend, uint32_t index,
   to->max_bindings = from->max_bindings;
   COPY_TEXT(to->persistent_reason, from->persistent_reason);
   COPY_TEXT(to->compiler_reason, from->compiler_reason);
+  translate_grid_sync(backend, from, to);
 }
 
 /* ---- asking ---- */
@@ -106,11 +125,12 @@ static vyre_status ask_one(const vyre_backend *backend, uint32_t index, vyre_dev
   status = backend->device_info(index, &info, &said);
   if (status)
     return vyre__plugin_error(err, backend, "device_info", status, &said);
-  /* A shorter one is from an older plugin: what it does not know stayed zero, the default. */
   if (info.struct_size < VYRE_BACKEND_DEVICE_INFO_SIZE_0_1 || info.struct_size > sizeof info)
     return VYRE_FAIL(err, VYRE_ERROR_ABI_MISMATCH, update,
                      "device_info filled %u bytes of %u; at least %u are needed (ABI-001, ABI-002)",
                      info.struct_size, (unsigned)sizeof info, VYRE_BACKEND_DEVICE_INFO_SIZE_0_1);
+  /* A shorter one is from an older plugin: what it does not know is zero, the default. */
+  vyre__device_info_limit(backend, &info);
   info.name[sizeof info.name - 1] = '\0';
   info.id[sizeof info.id - 1] = '\0';
   status = vyre__device_info_check(backend, &info, err);

@@ -1,4 +1,12 @@
-/* table.c - the rules ABI-001 to ABI-020 for a table, and CAP-001 for a device's promises. */
+/*
+ * table.c - the rules ABI-001 to ABI-020 for a table, and what a device promises against them.
+ *
+ * A table is as long as the version that it speaks needs at least; slots past its struct_size count
+ * as NULL (VYRE__HAS_SLOT).  What came after the version that it speaks is not read at all: slots,
+ * fields and capability bits of 0.2 in a plugin that answers with 0.1 are as if they were zero.  So
+ * an old plugin says "no" by default, whatever lies behind its structures, and one that was built
+ * with a newer header may fill everything and still speak to an older host.
+ */
 #include "core/loader/table.h"
 
 #include "core/base/error.h"
@@ -16,6 +24,12 @@ static const char update[] = "update the plugin, or report this to whoever made 
 #define BROKEN(err, ...) VYRE_FAIL(err, VYRE_ERROR_ABI_MISMATCH, update, __VA_ARGS__)
 
 /* ---- versions ---- */
+
+/* The size of the table at the introduction of its last slot; a later minor has no less. */
+static uint32_t least_size(const vyre_backend *table)
+{
+  return table->abi_minor >= 2 ? VYRE_BACKEND_SIZE_0_2 : VYRE_BACKEND_SIZE_0_1;
+}
 
 static vyre_status check_versions(const vyre_backend *table, const vyre_host *host, vyre_error *err)
 {
@@ -37,6 +51,10 @@ static vyre_status check_versions(const vyre_backend *table, const vyre_host *ho
     return BROKEN(err, "it says that it was compiled with header %u.%u, and speaks ABI %u.%u",
                   table->header_version >> 16, table->header_version & 0xffffu, table->abi_major,
                   table->abi_minor);
+  if (table->struct_size < least_size(table))
+    return BROKEN(err,
+                  "it speaks ABI %u.%u with a table of %u bytes, at least %u are needed (ABI-001)",
+                  table->abi_major, table->abi_minor, table->struct_size, least_size(table));
   if (table->flags & ~VYRE_BACKEND_MAY_UNLOAD)
     return BROKEN(err, "its flags 0x%llx are not known in ABI %u.%u (ABI-006)",
                   (unsigned long long)table->flags, table->abi_major, table->abi_minor);
@@ -203,6 +221,40 @@ vyre_status vyre__table_check(const vyre_backend *table, const vyre_host *host, 
 
 /* ---- a device's promises ---- */
 
+#define SINCE_0_2 VYRE_CAP_TIMESTAMPS
+
+void vyre__device_info_limit(const vyre_backend *table, vyre_backend_device_info *info)
+{
+  const uint32_t known =
+      table->abi_minor >= 2 ? (uint32_t)sizeof *info : VYRE_BACKEND_DEVICE_INFO_SIZE_0_1;
+  const uint32_t filled = info->struct_size < known ? info->struct_size : known;
+  /* Padding at the end of a shorter structure may lie where a later one has a field. */
+  memset((char *)info + filled, 0, sizeof *info - filled);
+  if (table->abi_minor < 2)
+    info->capabilities &= ~(uint64_t)SINCE_0_2;
+}
+
+static vyre_status check_grid_sync(const vyre_backend *table, const vyre_backend_device_info *info,
+                                   vyre_error *err)
+{
+  const char *word = info->grid_sync == VYRE_GRID_SYNC_NATIVE ? "NATIVE" : "EMULATED";
+  const char *lacks = NULL;
+  if (info->grid_sync > VYRE_GRID_SYNC_NATIVE)
+    return BROKEN(err, "device '%s' says grid_sync %u, ABI %u.%u knows 0 to %u (ABI-006)",
+                  info->name, info->grid_sync, table->abi_major, table->abi_minor,
+                  VYRE_GRID_SYNC_NATIVE);
+  if (info->grid_sync == VYRE_GRID_SYNC_NATIVE && !VYRE__HAS_SLOT(table, cooperative_groups))
+    lacks = "cooperative_groups";
+  if (info->grid_sync == VYRE_GRID_SYNC_EMULATED && !VYRE__HAS_SLOT(table, dispatch_passes))
+    lacks = "dispatch_passes";
+  else if (info->grid_sync == VYRE_GRID_SYNC_EMULATED && !(info->capabilities & VYRE_CAP_BUFFERS))
+    lacks = "VYRE_CAP_BUFFERS";
+  if (lacks)
+    return BROKEN(err, "device '%s' promises grid_sync %s without %s (ABI-003)", info->name, word,
+                  lacks);
+  return VYRE_OK;
+}
+
 static vyre_status check_promises(const vyre_backend *table, const vyre_backend_device_info *info,
                                   vyre_error *err)
 {
@@ -222,13 +274,15 @@ static vyre_status check_promises(const vyre_backend *table, const vyre_backend_
       {VYRE_CAP_COMPILER, "VYRE_CAP_COMPILER", vyre__table_takes_format(table, "vyre-c"),
        "the format vyre-c"},
       {VYRE_CAP_SUBGROUPS, "VYRE_CAP_SUBGROUPS", info->subgroup_size > 0, "a subgroup_size"},
+      {VYRE_CAP_TIMESTAMPS, "VYRE_CAP_TIMESTAMPS", VYRE__HAS_SLOT(table, device_clock),
+       "device_clock"},
   };
   size_t i;
   for (i = 0; i < sizeof rows / sizeof rows[0]; i++)
     if ((info->capabilities & rows[i].bit) && !rows[i].kept)
       return BROKEN(err, "device '%s' promises %s without %s (ABI-003)", info->name, rows[i].name,
                     rows[i].needs);
-  return VYRE_OK;
+  return check_grid_sync(table, info, err);
 }
 
 vyre_status vyre__device_info_check(const vyre_backend *table, const vyre_backend_device_info *info,
