@@ -198,6 +198,47 @@ static void test_devices(void **state)
   vyre_context_destroy(context);
 }
 
+/* What a device says of its grid, and a reason wherever it is not native. */
+static void test_grid_sync(void **state)
+{
+  static const char *const reasons[] = {"plugin fixture has no tier 3",
+                                        "the fixture's groups do not meet", ""};
+  char path[FIXTURE_PATH_SIZE];
+  fixture plugin;
+  vyre_grid_sync sync;
+  (void)state;
+  fixture_path("none", path);
+  plugin = fixture_attach(path);
+  assert_non_null(plugin.set);
+  plugin.set("cooperative_items", 77);
+  plugin.set("timestamps", 1);
+  for (sync = VYRE_GRID_SYNC_NONE; sync <= VYRE_GRID_SYNC_NATIVE; sync++) {
+    vyre_device_info info = {.struct_size = sizeof info};
+    vyre_context *context = NULL;
+    plugin.set("grid_sync", sync);
+    context = fixture_or_fail("none");
+    assert_int_equal(vyre_context_device_info(context, 0, &info, NULL), VYRE_OK);
+    assert_int_equal(info.capabilities, VYRE_CAP_BUFFERS | VYRE_CAP_TIMESTAMPS);
+    assert_int_equal(info.grid_sync, sync);
+    assert_int_equal(info.cooperative_items, sync == VYRE_GRID_SYNC_NATIVE ? 77 : 0);
+    assert_string_equal(info.grid_sync_reason, reasons[sync]);
+    /* Without buffers there is nothing to run passes on. */
+    assert_int_equal(vyre_context_device_info(context, 3, &info, NULL), VYRE_OK);
+    assert_string_equal(info.id, "npu");
+    assert_int_equal(info.grid_sync, VYRE_GRID_SYNC_NONE);
+    assert_string_equal(info.grid_sync_reason, reasons[0]);
+    /* A caller of 0.1 gets what it knows. */
+    memset(&info, 0x55, sizeof info);
+    info.struct_size = offsetof(vyre_device_info, grid_sync);
+    assert_int_equal(vyre_context_device_info(context, 0, &info, NULL), VYRE_OK);
+    assert_int_equal(info.struct_size, offsetof(vyre_device_info, grid_sync));
+    assert_int_equal(info.grid_sync, 0x55555555);
+    vyre_context_destroy(context);
+  }
+  plugin.set("reset", 0);
+  fixture_detach(&plugin);
+}
+
 /* What the rest of the core asks. */
 static void test_backends(void **state)
 {
@@ -342,9 +383,10 @@ int main(void)
       cmocka_unit_test(test_options),           cmocka_unit_test(test_larger_options),
       cmocka_unit_test(test_nothing_at_all),    cmocka_unit_test(test_no_devices),
       cmocka_unit_test(test_candidate_structs), cmocka_unit_test(test_device_structs),
-      cmocka_unit_test(test_devices),           cmocka_unit_test(test_backends),
-      cmocka_unit_test(test_default_context),   cmocka_unit_test(test_allocator),
-      cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_error_sizes),
+      cmocka_unit_test(test_devices),           cmocka_unit_test(test_grid_sync),
+      cmocka_unit_test(test_backends),          cmocka_unit_test(test_default_context),
+      cmocka_unit_test(test_allocator),         cmocka_unit_test(test_no_memory),
+      cmocka_unit_test(test_error_sizes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

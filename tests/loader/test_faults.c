@@ -60,17 +60,21 @@ static const expectation expectations[] = {
     SOUND(one_output_less),
     SOUND(wrong_output_tag),
     SOUND(no_kernel),
+    SOUND(minor_1),
+    SOUND(minor_3),
+    SOUND(promises_later),
     {"no_device", VYRE_CANDIDATE_LOADED, VYRE_OK, "sees no device", "hardware"},
     HANDSHAKE(no_symbol, NOT_A_PLUGIN, "does not export vyre_backend_query", "exports"),
-    HANDSHAKE(wrong_abi, ABI_MISMATCH, "it speaks ABI 7.1, this host 0.1", "this version of vyre"),
-    HANDSHAKE(minor_too_new, ABI_MISMATCH, "ABI 0.41, this host asked for 0.1 to 0.1",
+    HANDSHAKE(wrong_abi, ABI_MISMATCH, "it speaks ABI 7.2, this host 0.2", "this version of vyre"),
+    HANDSHAKE(minor_too_new, ABI_MISMATCH, "ABI 0.42, this host asked for 0.1 to 0.2",
               "this version"),
-    HANDSHAKE(header_mismatch, ABI_MISMATCH, "header 3.1, and speaks ABI 0.1", "update"),
-    HANDSHAKE(refuses_abi, ABI_MISMATCH, "speaks ABI 9.1, the host 0.1", "fixture"),
+    HANDSHAKE(header_mismatch, ABI_MISMATCH, "header 3.2, and speaks ABI 0.2", "update"),
+    HANDSHAKE(refuses_abi, ABI_MISMATCH, "speaks ABI 9.1, the host 0.2", "fixture"),
     HANDSHAKE(refusing, REFUSED, "does not like this host", "fixture"),
     HANDSHAKE(refusing_silently, REFUSED, "without a text (ABI-009)", "own text"),
     HANDSHAKE(null_with_ok, ABI_MISMATCH, "gave no table (ABI-020)", "update"),
     HANDSHAKE(short_struct, ABI_MISMATCH, "bytes, at least", "this version"),
+    HANDSHAKE(short_0_2, ABI_MISMATCH, "speaks ABI 0.2 with a table of", "update"),
     HANDSHAKE(unknown_flags, ABI_MISMATCH, "flags 0x10000000000", "update"),
     HANDSHAKE(bad_name, ABI_MISMATCH, "'Bad Name!' is not", "update"),
     HANDSHAKE(reserved_name, ABI_MISMATCH, "'gpu' is a word", "update"),
@@ -88,6 +92,14 @@ static const expectation expectations[] = {
     SANITIZER(tsan, "thread"),
     SANITIZER(ubsan, "undefined"),
     DEVICES(caps_disagree, ABI_MISMATCH, "promises VYRE_CAP_BUFFERS without", "update"),
+    DEVICES(native_no_groups, ABI_MISMATCH,
+            "promises grid_sync NATIVE without cooperative_groups (ABI-003)", "update"),
+    DEVICES(emulated_no_passes, ABI_MISMATCH,
+            "promises grid_sync EMULATED without dispatch_passes (ABI-003)", "update"),
+    DEVICES(emulated_no_buffers, ABI_MISMATCH,
+            "'Fixture 4' promises grid_sync EMULATED without VYRE_CAP_BUFFERS", "update"),
+    DEVICES(unknown_grid_sync, ABI_MISMATCH, "says grid_sync 3, ABI 0.2 knows 0 to 2", "update"),
+    DEVICES(clockless, ABI_MISMATCH, "promises VYRE_CAP_TIMESTAMPS without device_clock", "update"),
     DEVICES(devices_fail, INTERNAL, "cannot count its devices", "fixture"),
     DEVICES(vendor_missing, VENDOR_LIBRARY, "tried: FIXTURE_LIBRARY", "fixture"),
     DEVICES(many_devices, ABI_MISMATCH, "4294967295", "update"),
@@ -228,6 +240,7 @@ static void test_unterminated(void **state)
   assert_int_equal(vyre_context_device_info(context, 0, &info, NULL), VYRE_OK);
   assert_int_equal(strlen(info.name), VYRE_DEVICE_NAME_SIZE - 1);
   assert_int_equal(strlen(info.arch), VYRE_DEVICE_ID_SIZE - 1);
+  assert_int_equal(strlen(info.grid_sync_reason), VYRE_DEVICE_REASON_SIZE - 1);
   vyre_context_destroy(context);
 }
 
