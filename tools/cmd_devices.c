@@ -32,19 +32,21 @@ static const name_of classes[] = {{VYRE_DEVICE_CPU, "cpu"},
                                   {VYRE_DEVICE_OTHER, "other"},
                                   {0, NULL}};
 
-static const name_of capabilities[] = {{VYRE_CAP_BUFFERS, "buffers"},
-                                       {VYRE_CAP_IMPORT_EXPORT, "import-export"},
-                                       {VYRE_CAP_COHERENT, "coherent"},
-                                       {VYRE_CAP_PERSISTENT, "persistent"},
-                                       {VYRE_CAP_NOTIFY_HOST, "notify-host"},
-                                       {VYRE_CAP_COMPILER, "compiler"},
-                                       {VYRE_CAP_SUBGROUPS, "subgroups"},
-                                       {VYRE_CAP_ALLOC_WHILE_RESIDENT, "alloc-while-resident"},
-                                       {0, NULL}};
+static const name_of capabilities[] = {
+    {VYRE_CAP_BUFFERS, "buffers"},         {VYRE_CAP_IMPORT_EXPORT, "import-export"},
+    {VYRE_CAP_COHERENT, "coherent"},       {VYRE_CAP_PERSISTENT, "persistent"},
+    {VYRE_CAP_NOTIFY_HOST, "notify-host"}, {VYRE_CAP_COMPILER, "compiler"},
+    {VYRE_CAP_SUBGROUPS, "subgroups"},     {VYRE_CAP_ALLOC_WHILE_RESIDENT, "alloc-while-resident"},
+    {VYRE_CAP_TIMESTAMPS, "timestamps"},   {0, NULL}};
 
 static const name_of progresses[] = {{VYRE_PROGRESS_NONE, "none"},
                                      {VYRE_PROGRESS_OCCUPANCY, "occupancy"},
                                      {VYRE_PROGRESS_CONCURRENT, "concurrent"},
+                                     {0, NULL}};
+
+static const name_of grid_syncs[] = {{VYRE_GRID_SYNC_NONE, "none"},
+                                     {VYRE_GRID_SYNC_EMULATED, "emulated"},
+                                     {VYRE_GRID_SYNC_NATIVE, "native"},
                                      {0, NULL}};
 
 static const name_of stages[] = {{VYRE_CANDIDATE_LOADED, "loaded"},
@@ -138,6 +140,15 @@ static void print_capabilities(const vyre_device_info *info)
   }
 }
 
+static void print_grid_sync(const vyre_device_info *info)
+{
+  printf("  %-14s %s", "grid sync", find_name(grid_syncs, info->grid_sync));
+  if (info->grid_sync_reason[0] != '\0') {
+    printf(" (%s)", info->grid_sync_reason);
+  }
+  putchar('\n');
+}
+
 static void print_device(const vyre_device_info *info, const cli_colours *colours)
 {
   char memory[32], buffer[32], local[32];
@@ -162,6 +173,7 @@ static void print_device(const vyre_device_info *info, const cli_colours *colour
          "), %s of workgroup memory\n",
          "workgroup", info->max_workgroup_items, info->max_workgroup[0], info->max_workgroup[1],
          info->max_workgroup[2], bytes_text(info->max_workgroup_memory, local, sizeof local));
+  print_grid_sync(info);
   print_capabilities(info);
 }
 
@@ -233,7 +245,7 @@ static json_t *json_device(const vyre_device_info *info)
 {
   return json_pack(
       "{s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:I, s:[I,I,I], s:I, s:[I,I,I], "
-      "s:I, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:o}",
+      "s:I, s:I, s:s, s:I, s:I, s:I, s:o, s:o, s:s, s:I, s:o, s:o}",
       "selector", json_text(info->selector), "backend", json_text(info->backend), "name",
       json_text(info->name), "class", find_name(classes, info->device_class), "id",
       json_text(info->id), "pci", json_text(info->pci), "uuid", json_text(info->uuid), "arch",
@@ -248,8 +260,10 @@ static json_t *json_device(const vyre_device_info *info)
       find_name(progresses, info->progress), "coherent_atomics", (json_int_t)info->coherent_atomics,
       "max_push_bytes", (json_int_t)info->max_push_bytes, "max_bindings",
       (json_int_t)info->max_bindings, "persistent_reason", json_text(info->persistent_reason),
-      "compiler_reason", json_text(info->compiler_reason), "capabilities",
-      json_capabilities(info->capabilities));
+      "compiler_reason", json_text(info->compiler_reason), "grid_sync",
+      find_name(grid_syncs, info->grid_sync), "cooperative_items",
+      (json_int_t)info->cooperative_items, "grid_sync_reason", json_text(info->grid_sync_reason),
+      "capabilities", json_capabilities(info->capabilities));
 }
 
 static json_t *json_candidate(const vyre_candidate *candidate)

@@ -118,6 +118,7 @@ static void test_devices(void **state)
   (void)state;
   expect_exit(&result, 0);
   expect_out(&result, "cpu:0");
+  expect_out(&result, "  grid sync      ");
   assert_null(strchr(result.out, '\033'));
   spawned_free(&result);
   result = VYRE("devices", "-v");
@@ -136,6 +137,10 @@ static void test_devices(void **state)
   assert_string_equal(json_string_value(json_object_get(device, "selector")), "cpu:0");
   assert_string_equal(json_string_value(json_object_get(device, "class")), "cpu");
   assert_true(json_is_true(json_object_get(json_object_get(device, "capabilities"), "buffers")));
+  assert_true(json_is_integer(json_object_get(device, "cooperative_items")));
+  if (strcmp(json_string_value(json_object_get(device, "grid_sync")), "native") != 0) {
+    assert_true(json_string_length(json_object_get(device, "grid_sync_reason")) > 0);
+  }
   candidates = json_object_get(root, "candidates");
   json_array_foreach(candidates, i, row)
   {
