@@ -25,6 +25,14 @@ typedef struct vyre__retired_handle {
   uint64_t generation;
 } vyre__retired_handle;
 
+/* What launches and barriers cost with 1, 2, 4, … groups; core/dispatch/cost.h measures. */
+#define VYRE__COST_ROWS 20u
+
+typedef struct vyre__cost {
+  uint64_t launch_ns;  /* atomic; one of several launches in a row */
+  uint64_t barrier_ns; /* atomic; one barrier of the grid, plus 1; 0: not measured yet */
+} vyre__cost;
+
 struct vyre_device {
   vyre_context *context; /* retained */
   const vyre_backend *backend;
@@ -40,7 +48,8 @@ struct vyre_device {
   bool fell_back;
   char *choice;
   const char *serialised_by; /* see vyre__listed_device */
-  vyre__site *site;          /* NULL: nothing waits for a resident launch here */
+  vyre__cost costs[VYRE__COST_ROWS];
+  vyre__site *site; /* NULL: nothing waits for a resident launch here */
   vyre__deferred closing;
 };
 

@@ -1,9 +1,11 @@
 /*
- * dispatch.c - starting a program of one segment: on host bytes (tier 1) or on device buffers
- * (tier 2); the synchronous calls on top.
+ * dispatch.c - starting a program: what is asked for, the plan, the first route that takes it; the
+ * synchronous calls on top.
  */
-#include "core/dispatch/outputs.h"
-#include "core/dispatch/pending.h"
+#include "core/dispatch/explain.h"
+#include "core/dispatch/route.h"
+
+#include <stdio.h>
 
 const char *vyre_route_name(vyre_route route)
 {
@@ -11,208 +13,132 @@ const char *vyre_route_name(vyre_route route)
   return route <= VYRE_ROUTE_HOST ? names[route] : "unknown";
 }
 
-/* ---- what may run, and how ---- */
+/* ---- what is asked for ---- */
 
-/* `route` is the one that the call itself means. */
-static vyre_status check_route(const vyre_program *program, vyre_route wanted, vyre_route route,
-                               vyre_error *err)
+static vyre_status take_bytes(vyre_pending *pending, const vyre_bytes *inputs, uint32_t count,
+                              vyre_error *err)
 {
-  if (wanted == VYRE_ROUTE_AUTO || wanted == route)
-    return VYRE_OK;
-  if (wanted > VYRE_ROUTE_HOST)
-    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use a VYRE_ROUTE_… value",
-                     "route %u does not exist", wanted);
-  if (wanted == VYRE_ROUTE_NATIVE)
-    return VYRE_FAIL(err, VYRE_ERROR_UNSUPPORTED, "use VYRE_ROUTE_AUTO",
-                     "route native needs a device that synchronises its whole grid, and plugin %s "
-                     "does not offer that",
-                     program->device->backend->name);
-  return VYRE_FAIL(
-      err, VYRE_ERROR_UNSUPPORTED,
-      route == VYRE_ROUTE_HOST ? "use VYRE_ROUTE_AUTO, or put the bytes in vyre_buffers and call "
-                                 "vyre_dispatch_buffers()"
-                               : "use VYRE_ROUTE_AUTO, or call vyre_dispatch() with host bytes",
-      "route %s was asked for; a dispatch of one segment on %s takes route %s",
-      vyre_route_name(wanted), route == VYRE_ROUTE_HOST ? "host bytes" : "device buffers",
-      vyre_route_name(route));
-}
-
-static vyre_status check_single(const vyre_program *program, const vyre_dispatch_options *options,
-                                vyre_error *err)
-{
-  if (program->segment_count == 1 && options->iterations == 1)
-    return VYRE_OK;
-  return VYRE_FAIL(err, VYRE_ERROR_UNSUPPORTED,
-                   "dispatch programs of one segment one after the other, with iterations 1",
-                   "programs of one segment and one pass can be dispatched; this one has %u "
-                   "segments and %u passes",
-                   program->segment_count, options->iterations);
-}
-
-/* Everything that both ways check first; `out_options` is the caller's in our own size. */
-static vyre_status check_start(vyre_program *program, const vyre_dispatch_options *options,
-                               vyre_route route, vyre_dispatch_options *out_options,
-                               vyre_error *err)
-{
-  vyre_status status = vyre__device_check(program->device, program->generation, err);
+  const vyre_program *program = pending->program;
+  vyre_status status = vyre__shape_from_inputs(program, inputs, count, &pending->shape, err);
   if (status == VYRE_OK)
-    status = vyre__options_read(program, options, out_options, err);
-  if (status == VYRE_OK)
-    status = check_route(program, out_options->route, route, err);
-  if (status == VYRE_OK)
-    status = check_single(program, out_options, err);
+    status = vyre__shape_output_limit(program, &pending->shape, &pending->options, err);
+  for (uint32_t p = 0; p < count && status == VYRE_OK; ++p)
+    pending->given[program->inputs[p]] = inputs[p];
   return status;
 }
 
-/* ---- bindings ---- */
-
-/* What is the same for all kinds. */
-static void describe(const vyre_pending *pending, const vyre__binding_plan *plan,
-                     vyre_binding *out_binding)
-{
-  memset(out_binding, 0, sizeof *out_binding);
-  out_binding->struct_size = sizeof *out_binding;
-  out_binding->id = plan->buffer;
-  out_binding->access = plan->access;
-  out_binding->size = pending->shape.sizes[plan->buffer];
-  out_binding->element_count = pending->shape.counts[plan->buffer];
-  if (plan->access == VYRE_WORKGROUP)
-    out_binding->kind = VYRE_BINDING_WORKGROUP;
-}
-
-/*
- * A write-only binding of a buffer that has a value travels as read-write: what the segment does
- * not write keeps its bytes.
- */
-static void bind_host(const vyre_pending *pending, const vyre__binding_plan *plan,
-                      vyre_binding *out_binding)
-{
-  describe(pending, plan, out_binding);
-  if (out_binding->kind == VYRE_BINDING_WORKGROUP || (plan->flags & VYRE_BINDING_WRITES_ALL))
-    return;
-  out_binding->data = pending->given[plan->buffer].data;
-  if (out_binding->data && plan->access == VYRE_WRITE_ONLY)
-    out_binding->access = VYRE_READ_WRITE;
-}
-
-static void bind_buffer(const vyre_pending *pending, const vyre__binding_plan *plan,
-                        vyre_buffer *const *by_buffer, vyre_binding *out_binding)
-{
-  describe(pending, plan, out_binding);
-  if (out_binding->kind == VYRE_BINDING_WORKGROUP)
-    return;
-  out_binding->kind = VYRE_BINDING_BUFFER;
-  out_binding->buffer = by_buffer[plan->buffer]->handle;
-}
-
-/* ---- launching ---- */
-
-/* Starts the one launch; an empty grid is done without one. */
-static vyre_status launch(vyre_pending *pending, const vyre_dispatch_options *options,
-                          const vyre_binding *bindings, vyre_error *err)
+static vyre_status take_buffers(vyre_pending *pending, vyre_buffer *const *buffers, uint32_t count,
+                                vyre_error *err)
 {
   const vyre_program *program = pending->program;
-  const vyre__segment_plan *segment = &program->segments[0];
-  vyre_device *device = program->device;
-  vyre_dispatch_desc desc = {.struct_size = sizeof desc, .binding_stride = sizeof bindings[0]};
-  vyre_error said = VYRE_ERROR_INIT;
-  bool empty = false;
-  vyre_status status =
-      vyre__shape_groups(program, segment, options, &pending->shape, desc.groups, &empty, err);
-  if (status != VYRE_OK || empty)
-    return status;
-  desc.kernel = segment->kernel;
-  desc.bindings = bindings;
-  desc.binding_count = segment->binding_count;
-  desc.id_limit = program->buffer_count;
-  desc.push = options->push_size ? options->push : NULL;
-  desc.push_size = options->push_size;
-  memcpy(desc.workgroup, program->workgroup, sizeof desc.workgroup);
-  status = device->backend->dispatch(device->handle, &desc, &pending->handle, &said);
-  status = vyre__device_result(device, "dispatch", status, &said, err);
-  if (status != VYRE_OK) {
-    pending->handle = NULL;
-    return status;
-  }
-  if (!pending->handle)
-    return VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
-                     "plugin %s returned no pending handle and reported no error",
-                     device->backend->name);
-  pending->launches = 1;
-  return VYRE_OK;
-}
-
-static vyre_status start_host(vyre_pending *pending, const vyre_dispatch_options *options,
-                              const vyre_bytes *inputs, uint32_t input_count, vyre_error *err)
-{
-  const vyre_program *program = pending->program;
-  const vyre__segment_plan *segment = &program->segments[0];
-  vyre_binding bindings[VYRE_MAX_BUFFERS];
-  vyre_status status = vyre__shape_from_inputs(program, inputs, input_count, &pending->shape, err);
-  if (status == VYRE_OK)
-    status = vyre__shape_output_limit(program, &pending->shape, options, err);
-  if (status != VYRE_OK)
-    return status;
-  pending->route = VYRE_ROUTE_HOST;
-  for (uint32_t p = 0; p < input_count; ++p)
-    pending->given[program->inputs[p]] = inputs[p];
-  for (uint32_t b = 0; b < segment->binding_count; ++b)
-    bind_host(pending, &segment->bindings[b], &bindings[b]);
-  return launch(pending, options, bindings, err);
-}
-
-static vyre_status start_resident(vyre_pending *pending, const vyre_dispatch_options *options,
-                                  vyre_buffer *const *buffers, uint32_t buffer_count,
-                                  vyre_error *err)
-{
-  const vyre_program *program = pending->program;
-  const vyre__segment_plan *segment = &program->segments[0];
-  vyre_buffer *by_buffer[VYRE_MAX_BUFFERS] = {0};
-  vyre_binding bindings[VYRE_MAX_BUFFERS];
   uint32_t next = 0;
-  vyre_status status =
-      vyre__shape_from_buffers(program, buffers, buffer_count, &pending->shape, err);
+  vyre_status status = vyre__shape_from_buffers(program, buffers, count, &pending->shape, err);
+  pending->on_buffers = true;
+  for (uint32_t i = 0; i < program->buffer_count && status == VYRE_OK; ++i)
+    if (program->buffers[i].access != VYRE_WORKGROUP)
+      pending->lent[i] = buffers[next++];
+  return status;
+}
+
+/* What one call gives: bytes or buffers. */
+typedef struct given_memory {
+  const vyre_bytes *inputs;
+  vyre_buffer *const *buffers;
+  uint32_t count;
+  bool on_buffers;
+} given_memory;
+
+/* A handle that knows everything and runs nothing, and the plan for it. */
+static vyre_status prepare(vyre_program *program, const vyre_dispatch_options *options,
+                           const given_memory *given, vyre_pending **out_pending,
+                           vyre__plan *out_plan, vyre_error *err)
+{
+  vyre_dispatch_options own;
+  vyre_status status = vyre__device_check(program->device, program->generation, err);
+  if (status == VYRE_OK)
+    status = vyre__options_read(program, options, &own, err);
+  if (status == VYRE_OK && own.route > VYRE_ROUTE_HOST)
+    status = VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use a VYRE_ROUTE_… value",
+                       "route %u does not exist", own.route);
+  if (status == VYRE_OK)
+    status = vyre__pending_create(program, &own, out_pending, err);
   if (status != VYRE_OK)
     return status;
-  pending->route = VYRE_ROUTE_RESIDENT;
-  for (uint32_t i = 0; i < program->buffer_count; ++i)
-    if (program->buffers[i].access != VYRE_WORKGROUP)
-      by_buffer[i] = buffers[next++];
-  for (uint32_t b = 0; b < segment->binding_count; ++b)
-    bind_buffer(pending, &segment->bindings[b], by_buffer, &bindings[b]);
-  return launch(pending, options, bindings, err);
+  if (given->on_buffers)
+    status = take_buffers(*out_pending, given->buffers, given->count, err);
+  else
+    status = take_bytes(*out_pending, given->inputs, given->count, err);
+  if (status == VYRE_OK)
+    status = vyre__plan_make(*out_pending, out_plan, err);
+  return status;
+}
+
+/* ---- finding a route that takes it ---- */
+
+/* Why it is the route that it is, and what was refused. */
+static void say_reason(vyre_pending *pending, const vyre__plan *plan, uint32_t at,
+                       const char *refused)
+{
+  char *reason = pending->result.reason;
+  const vyre__plan_row *row = &plan->rows[plan->order[at]];
+  const bool forced = pending->options.route != VYRE_ROUTE_AUTO;
+  if (refused[0])
+    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "%s", refused);
+  else if (forced)
+    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "asked for");
+  else if (!vyre__pending_is_long(pending))
+    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "one segment, one pass: one launch where the %s",
+             pending->on_buffers ? "buffers are" : "bytes are");
+  else if (row->cost_ns)
+    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "native: %.110s; resident: %.110s",
+             plan->rows[VYRE__PLAN_NATIVE].why, plan->rows[VYRE__PLAN_RESIDENT].why);
+  else if (!plan->rows[VYRE__PLAN_NATIVE].possible)
+    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "not native: %s", plan->rows[VYRE__PLAN_NATIVE].why);
+}
+
+/* Gives it to one route after the other until one takes it. */
+static vyre_status launch(vyre_pending *pending, const vyre__plan *plan, vyre_error *err)
+{
+  char refused[VYRE_ROUTE_REASON_SIZE] = "";
+  for (uint32_t at = 0;; ++at) {
+    const vyre__route_ops *ops = plan->rows[plan->order[at]].ops;
+    vyre_error said = VYRE_ERROR_INIT;
+    vyre_status status = ops->start(pending, plan, &said);
+    if (status == VYRE_OK) {
+      pending->ops = ops;
+      say_reason(pending, plan, at, refused);
+      return VYRE_OK;
+    }
+    vyre__pending_forget(pending);
+    if (!vyre__plan_may_fall(plan, at, status))
+      return vyre__error_copy(err, &said);
+    snprintf(refused, sizeof refused, "%s was refused: %.200s", vyre_route_name(ops->route),
+             said.message);
+    vyre__context_log(pending->program->device->context, VYRE_LOG_INFO,
+                      "program '%.200s': route %s", pending->program->name, refused);
+  }
 }
 
 /* ---- the public calls ---- */
 
-/* Either `inputs` or `buffers` is meant, by `route`. */
 static vyre_status start(vyre_program *program, const vyre_dispatch_options *options,
-                         vyre_route route, const vyre_bytes *inputs, vyre_buffer *const *buffers,
-                         uint32_t count, vyre_pending **out_pending, vyre_error *err)
+                         const given_memory *given, vyre_pending **out_pending, vyre_error *err)
 {
-  vyre_dispatch_options own;
   vyre_pending *pending = NULL;
+  vyre__plan plan;
   vyre_status status = VYRE_OK;
   if (!program || !out_pending)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, NULL, "%s is NULL",
                      program ? "out_pending" : "program");
-  status = check_start(program, options, route, &own, err);
+  status = prepare(program, options, given, &pending, &plan, err);
   if (status == VYRE_OK)
-    status = vyre__pending_create(program, &pending, err);
-  if (status != VYRE_OK)
-    goto done;
-  if (route == VYRE_ROUTE_HOST)
-    status = start_host(pending, &own, inputs, count, err);
-  else
-    status = start_resident(pending, &own, buffers, count, err);
-  if (status == VYRE_OK)
+    status = launch(pending, &plan, err);
+  if (status == VYRE_OK) {
     *out_pending = pending;
-
-done:
-  if (status != VYRE_OK) {
-    vyre__error_prefix(err, "program '%.200s': ", program->name);
-    vyre_pending_release(pending);
+    return VYRE_OK;
   }
+  vyre__error_prefix(err, "program '%.200s': ", program->name);
+  vyre_pending_release(pending);
   return status;
 }
 
@@ -220,15 +146,36 @@ vyre_status vyre_dispatch_start(vyre_program *program, const vyre_dispatch_optio
                                 const vyre_bytes *inputs, uint32_t input_count,
                                 vyre_pending **out_pending, vyre_error *err)
 {
-  return start(program, options, VYRE_ROUTE_HOST, inputs, NULL, input_count, out_pending, err);
+  const given_memory given = {inputs, NULL, input_count, false};
+  return start(program, options, &given, out_pending, err);
 }
 
 vyre_status vyre_dispatch_buffers_start(vyre_program *program, const vyre_dispatch_options *options,
                                         vyre_buffer *const *buffers, uint32_t buffer_count,
                                         vyre_pending **out_pending, vyre_error *err)
 {
-  return start(program, options, VYRE_ROUTE_RESIDENT, NULL, buffers, buffer_count, out_pending,
-               err);
+  const given_memory given = {NULL, buffers, buffer_count, true};
+  return start(program, options, &given, out_pending, err);
+}
+
+vyre_status vyre_dispatch_explain(vyre_program *program, const vyre_dispatch_options *options,
+                                  const vyre_bytes *inputs, uint32_t input_count,
+                                  const vyre_allocator *allocator, char **out_text, vyre_error *err)
+{
+  const given_memory given = {inputs, NULL, input_count, false};
+  vyre_pending *pending = NULL;
+  vyre__plan plan;
+  vyre_status status = VYRE_OK;
+  if (!program || !out_text)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, NULL, "%s is NULL",
+                     program ? "out_text" : "program");
+  status = prepare(program, options, &given, &pending, &plan, err);
+  if (status == VYRE_OK)
+    status = vyre__explain(pending, &plan, allocator, out_text, err);
+  if (status != VYRE_OK)
+    vyre__error_prefix(err, "program '%.200s': ", program->name);
+  vyre_pending_release(pending);
+  return status;
 }
 
 /* Waits as long as the options allow, hands the outputs out, and frees the handle. */

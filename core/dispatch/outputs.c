@@ -97,6 +97,14 @@ static void copy_value(void *to, const vyre__value *value)
     memset(to, 0, (size_t)value->size);
 }
 
+/* The slot owns it now: nobody else may free it. */
+static void take(vyre__value *value)
+{
+  value->owned = NULL;
+  if (value->keeper)
+    *value->keeper = NULL;
+}
+
 /* The slot exists: freed or empty slots past the old count are all zero. */
 static void store_one(vyre_output_slot *slot, bool appended, preparation *growth, void *grown,
                       vyre__value *value, vyre_output_stats *stats)
@@ -112,7 +120,7 @@ static void store_one(vyre_output_slot *slot, bool appended, preparation *growth
     if (grown)
       copy_value(grown, value);
     else
-      value->owned = NULL;
+      take(value);
     stats->bytes_moved += value->size;
     stats->moved += !appended;
   }

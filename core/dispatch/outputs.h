@@ -20,6 +20,8 @@ typedef struct vyre__value {
    */
   void *owned;
   uint64_t owned_capacity;
+  void *
+      *keeper; /* where else the allocation is remembered: NULL is stored there once it is taken */
 } vyre__value;
 
 /* INVALID_ARGUMENT if the structure cannot be one; NULL is accepted. */

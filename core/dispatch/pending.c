@@ -1,31 +1,59 @@
-/* pending.c - waiting for a dispatch, reading its results, handing them out. */
+/*
+ * pending.c - a dispatch under way: waiting for it, which takes its next steps, and handing its
+ * outputs out.
+ */
 #include "core/dispatch/pending.h"
 
 #include "core/base/clock.h"
-#include "core/dispatch/outputs.h"
-#include "core/dispatch/times.h"
+#include "core/dispatch/live.h"
+#include "core/dispatch/route.h"
+#include "core/dispatch/stage.h"
 
-#define U64(value) ((unsigned long long)(value))
+/* ---- making and freeing ---- */
 
-vyre_status vyre__pending_create(vyre_program *program, vyre_pending **out_pending, vyre_error *err)
+/* One block: the handle, the group counts of each step and the test, the push constants. */
+vyre_status vyre__pending_create(vyre_program *program, const vyre_dispatch_options *options,
+                                 vyre_pending **out_pending, vyre_error *err)
 {
-  vyre_pending *pending = vyre__allocate_zeroed(&program->device->allocator, 1, sizeof *pending);
+  static const vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
+  const uint64_t groups = (program->segment_count + 1ull) * sizeof(uint32_t[3]);
+  const uint64_t size = sizeof(vyre_pending) + groups + options->push_size;
+  vyre_pending *pending = vyre__allocate_zeroed(&program->device->allocator, 1, size);
+  unsigned char *behind = NULL;
   if (!pending)
     return VYRE_FAIL_MEMORY(err, "a pending dispatch");
   vyre__program_retain(program);
   pending->program = program;
+  pthread_mutex_init(&pending->lock, NULL);
+  behind = (unsigned char *)(pending + 1);
+  pending->groups = (uint32_t(*)[3])(void *)behind;
+  pending->options = *options;
+  pending->options.push = NULL;
+  if (options->push_size)
+    pending->options.push = memcpy(behind + groups, options->push, options->push_size);
+  pending->tested = options->iterations > 1 && program->converge != VYRE_CONVERGE_OFF;
+  pending->result = result;
+  pending->result.device_span_ns = VYRE_TIME_ABSENT;
+  pending->first_start_ns = VYRE_TIME_ABSENT;
   pending->started_ns = vyre__now_ns();
-  pending->times.struct_size = sizeof pending->times;
   *out_pending = pending;
   return VYRE_OK;
 }
 
-static void free_scratch(vyre_pending *pending)
+void vyre__pending_forget(vyre_pending *pending)
 {
-  for (uint32_t i = 0; i < pending->program->buffer_count; ++i) {
-    vyre__deallocate(&pending->program->device->allocator, pending->scratch[i]);
-    pending->scratch[i] = NULL;
-  }
+  static const vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
+  vyre__flight_drop(pending);
+  if (pending->stage)
+    vyre__stage_give(pending);
+  if (pending->live)
+    vyre__live_give(pending);
+  pending->ops = NULL;
+  pending->pass = pending->step = pending->tested_pass = 0;
+  pending->changed = pending->done = false;
+  pending->result = result;
+  pending->result.device_span_ns = VYRE_TIME_ABSENT;
+  pending->first_start_ns = VYRE_TIME_ABSENT;
 }
 
 void vyre_pending_release(vyre_pending *pending)
@@ -34,169 +62,91 @@ void vyre_pending_release(vyre_pending *pending)
   if (!pending)
     return;
   program = pending->program;
-  if (pending->handle && vyre__context_is_ours(program->device->context))
-    program->device->backend->pending_release(pending->handle);
-  free_scratch(pending);
+  vyre__pending_forget(pending);
+  pthread_mutex_destroy(&pending->lock);
+  vyre__deallocate(&program->device->allocator, pending->error);
   vyre__deallocate(&program->device->allocator, pending);
   vyre__program_release(program);
 }
 
-vyre_status vyre_pending_wait(vyre_pending *pending, uint64_t timeout_ns, vyre_error *err)
+/* ---- going on ---- */
+
+/* Whoever waits for the run drives it; the others wait for the driver.  False at the deadline. */
+static bool take_the_wheel(vyre_pending *pending, uint64_t deadline)
 {
-  vyre_error said = VYRE_ERROR_INIT;
-  vyre_device *device = NULL;
-  vyre_status status = VYRE_OK;
-  if (!pending)
-    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, NULL, "pending is NULL");
-  device = pending->program->device;
-  status = vyre__device_check(device, pending->program->generation, err);
-  if (status != VYRE_OK || !pending->handle)
-    return status;
-  status = device->backend->pending_wait(pending->handle, timeout_ns, &said);
-  status = vyre__device_result(device, "pending_wait", status, &said, err);
-  if (status != VYRE_OK)
-    vyre__error_prefix(err, "program '%.200s': ", pending->program->name);
+  struct timespec until;
+  if (!pthread_mutex_trylock(&pending->lock))
+    return true;
+  if (deadline == VYRE_NO_TIMEOUT)
+    return !pthread_mutex_lock(&pending->lock);
+  until.tv_sec = (time_t)(deadline / 1000000000u);
+  until.tv_nsec = (long)(deadline % 1000000000u);
+  return !pthread_mutex_clocklock(&pending->lock, CLOCK_MONOTONIC, &until);
+}
+
+/* A run that has ended badly says the same to everybody. */
+static vyre_status keep_error(vyre_pending *pending, vyre_status status, const vyre_error *said)
+{
+  pending->failed = status;
+  pending->error =
+      vyre__allocate_zeroed(&pending->program->device->allocator, 1, sizeof *pending->error);
+  if (pending->error)
+    *pending->error = *said;
   return status;
 }
 
-/* ---- reading back ---- */
-
-/* Which bindings come back as slots, in order (READ-001). */
-static uint32_t expected_slots(const vyre_pending *pending, uint32_t out_buffers[VYRE_MAX_BUFFERS])
+static vyre_status tell_error(const vyre_pending *pending, vyre_error *err)
 {
-  const vyre__segment_plan *segment = &pending->program->segments[0];
-  uint32_t count = 0;
-  if (pending->route != VYRE_ROUTE_HOST)
-    return 0; /* device buffers change in place */
-  for (uint32_t b = 0; b < segment->binding_count; ++b)
-    if (vyre__access_writes(segment->bindings[b].access))
-      out_buffers[count++] = segment->bindings[b].buffer;
-  return count;
+  if (pending->error)
+    return vyre__error_copy(err, pending->error);
+  return VYRE_FAIL(err, pending->failed, NULL, "the dispatch has failed");
 }
 
-static vyre_status allocate_scratch(vyre_pending *pending, const uint32_t *buffers, uint32_t count,
-                                    vyre_slot *slots, vyre_error *err)
+/* The lock is held. */
+static vyre_status advance(vyre_pending *pending, uint64_t deadline, vyre_error *err)
 {
-  const vyre_allocator *allocator = &pending->program->device->allocator;
-  for (uint32_t i = 0; i < count; ++i) {
-    uint64_t size = pending->shape.sizes[buffers[i]];
-    void *memory = vyre__allocate(allocator, size, _Alignof(max_align_t));
-    if (!memory) {
-      free_scratch(pending);
-      return VYRE_FAIL(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, NULL,
-                       "no host memory to read '%s' of %llu bytes back",
-                       pending->program->buffers[buffers[i]].name, U64(size));
-    }
-    pending->scratch[buffers[i]] = memory;
-    slots[i].struct_size = sizeof slots[i];
-    slots[i].binding_id = UINT32_MAX; /* no binding has it: tells a slot that was not filled */
-    slots[i].data = memory;
-    slots[i].capacity = size;
-  }
-  return VYRE_OK;
-}
-
-/* The plugin's answer is checked by count, tag and length before anybody reads a byte of it. */
-static vyre_status check_slots(const vyre_pending *pending, const uint32_t *buffers, uint32_t count,
-                               const vyre_slot *slots, vyre_error *err)
-{
-  static const char fix[] = "use another version of the plugin, and report this to its author";
-  const vyre_program *program = pending->program;
-  const char *plugin = program->device->backend->name;
-  uint32_t filled = 0;
-  for (uint32_t i = 0; i < count; ++i)
-    filled += slots[i].binding_id != UINT32_MAX;
-  if (filled != count)
-    return VYRE_FAIL(err, VYRE_ERROR_DISPATCH_FAILED, fix,
-                     "segment '%s' has %u outputs, plugin %s returned %u",
-                     program->segments[0].name, count, plugin, filled);
-  for (uint32_t i = 0; i < count; ++i) {
-    const char *name = program->buffers[buffers[i]].name;
-    if (slots[i].binding_id != buffers[i])
-      return VYRE_FAIL(err, VYRE_ERROR_DISPATCH_FAILED, fix,
-                       "plugin %s returned binding %u as output %u; expected is binding %u, '%s'",
-                       plugin, slots[i].binding_id, i, buffers[i], name);
-    /* The program's own size: the slot was in the plugin's hands. */
-    if (slots[i].size != pending->shape.sizes[buffers[i]])
-      return VYRE_FAIL(err, VYRE_ERROR_DISPATCH_FAILED, fix,
-                       "plugin %s returned %llu bytes of '%s'; expected are %llu", plugin,
-                       U64(slots[i].size), name, U64(pending->shape.sizes[buffers[i]]));
-  }
-  return VYRE_OK;
-}
-
-/*
- * Results come into scratch of the core's own, never straight into the caller's slots: those keep
- * their bytes until nothing can fail any more.
- */
-static vyre_status read_back(vyre_pending *pending, vyre_error *err)
-{
-  static const vyre_backend_times absent = {sizeof absent, 0, VYRE_TIME_ABSENT, VYRE_TIME_ABSENT,
-                                            VYRE_TIME_ABSENT};
-  vyre_device *device = pending->program->device;
-  uint32_t buffers[VYRE_MAX_BUFFERS];
-  vyre_slot slots[VYRE_MAX_BUFFERS] = {0};
-  uint32_t count = expected_slots(pending, buffers);
   vyre_error said = VYRE_ERROR_INIT;
-  vyre_status status = allocate_scratch(pending, buffers, count, slots, err);
-  if (status != VYRE_OK)
-    return status;
-  pending->read = true;
-  pending->times = absent;
-  status = device->backend->pending_read(pending->handle, slots, count, sizeof slots[0],
-                                         &pending->times, &said);
-  status = vyre__device_result(device, "pending_read", status, &said, err);
+  vyre_status status = VYRE_OK;
+  if (pending->failed)
+    return tell_error(pending, err);
+  status = vyre__device_check(pending->program->device, pending->program->generation, &said);
+  if (status == VYRE_OK && !pending->done)
+    status = pending->ops->advance(pending, deadline, &said);
   if (status == VYRE_OK)
-    status = check_slots(pending, buffers, count, slots, err);
-  pending->read_status = status;
-  if (status != VYRE_OK)
-    free_scratch(pending);
+    return VYRE_OK;
+  vyre__error_prefix(&said, "program '%.200s': ", pending->program->name);
+  if (status != VYRE_ERROR_TIMEOUT && status != VYRE_ERROR_FORKED)
+    keep_error(pending, status, &said);
+  vyre__error_copy(err, &said);
+  return status;
+}
+
+vyre_status vyre_pending_wait(vyre_pending *pending, uint64_t timeout_ns, vyre_error *err)
+{
+  const uint64_t deadline = vyre__deadline(timeout_ns);
+  vyre_status status = VYRE_OK;
+  if (!pending)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, NULL, "pending is NULL");
+  /* Before the lock: in a child nobody may be left to give it back. */
+  if (!vyre__context_is_ours(pending->program->device->context))
+    return vyre__device_check(pending->program->device, pending->program->generation, err);
+  if (!take_the_wheel(pending, deadline))
+    return VYRE_FAIL(err, VYRE_ERROR_TIMEOUT, NULL,
+                     "program '%.200s': another thread waits for it too, and it has not ended",
+                     pending->program->name);
+  status = advance(pending, deadline, err);
+  pthread_mutex_unlock(&pending->lock);
   return status;
 }
 
 /* ---- handing out ---- */
 
-static void collect(const vyre_pending *pending, vyre__value values[VYRE_MAX_BUFFERS])
+static vyre_status hand_out(vyre_pending *pending, vyre_outputs *outputs, vyre__value *values,
+                            vyre_error *err)
 {
   const vyre_program *program = pending->program;
-  for (uint32_t p = 0; p < program->output_count; ++p) {
-    uint32_t buffer = program->outputs[p];
-    uint64_t offset = 0;
-    const void *whole = pending->scratch[buffer];
-    vyre__value *value = &values[p];
-    memset(value, 0, sizeof *value);
-    vyre__shape_range(program, &pending->shape, buffer, &offset, &value->size);
-    if (whole && value->size == pending->shape.sizes[buffer]) {
-      value->owned = pending->scratch[buffer];
-      value->owned_capacity = value->size;
-    }
-    /* A buffer that the segment does not write has the caller's own bytes. */
-    if (!whole)
-      whole = pending->given[buffer].data;
-    value->data = whole ? (const char *)whole + offset : NULL;
-  }
-}
-
-static vyre_status hand_out(vyre_pending *pending, vyre_outputs *outputs, vyre_error *err)
-{
-  const vyre_program *program = pending->program;
-  vyre__value values[VYRE_MAX_BUFFERS];
-  vyre_status status = VYRE_OK;
-  if (pending->route != VYRE_ROUTE_HOST)
-    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                     "pass NULL for outputs and use vyre_buffer_download()",
-                     "a dispatch on device buffers has its results in those buffers");
-  collect(pending, values);
-  status =
-      vyre__outputs_store(outputs, values, program->output_count, &program->device->allocator, err);
-  if (status != VYRE_OK)
-    return status;
-  /* A slot that took an allocation over owns it now. */
-  for (uint32_t p = 0; p < program->output_count; ++p)
-    if (pending->scratch[program->outputs[p]] &&
-        outputs->slots[p].data == pending->scratch[program->outputs[p]])
-      pending->scratch[program->outputs[p]] = NULL;
-  return VYRE_OK;
+  return vyre__outputs_store(outputs, values, program->output_count, &program->device->allocator,
+                             err);
 }
 
 vyre_status vyre__result_check(const vyre_dispatch_result *result, vyre_error *err)
@@ -208,10 +158,9 @@ vyre_status vyre__result_check(const vyre_dispatch_result *result, vyre_error *e
   return VYRE_OK;
 }
 
-vyre_status vyre_pending_finish(vyre_pending *pending, vyre_outputs *outputs,
-                                vyre_dispatch_result *out_result, vyre_error *err)
+static vyre_status check_finish(const vyre_pending *pending, const vyre_outputs *outputs,
+                                const vyre_dispatch_result *result, vyre_error *err)
 {
-  vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
   vyre_status status = VYRE_OK;
   if (!pending)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, NULL, "pending is NULL");
@@ -220,31 +169,55 @@ vyre_status vyre_pending_finish(vyre_pending *pending, vyre_outputs *outputs,
                      "this dispatch was finished before");
   status = vyre__outputs_check(outputs, err);
   if (status == VYRE_OK)
-    status = vyre__result_check(out_result, err);
-  if (status == VYRE_OK)
-    status = vyre_pending_wait(pending, VYRE_NO_TIMEOUT, err);
-  if (status != VYRE_OK)
-    return status;
-  if (pending->read && pending->read_status != VYRE_OK)
-    return VYRE_FAIL(err, pending->read_status, NULL, "reading its results back failed before");
-  if (pending->handle && !pending->read && (outputs || out_result))
-    status = read_back(pending, err);
-  if (status == VYRE_OK)
-    status = vyre__times_add(&result, &pending->times, err);
-  if (status == VYRE_OK && outputs)
-    status = hand_out(pending, outputs, err);
-  if (status != VYRE_OK) {
+    status = vyre__result_check(result, err);
+  return status;
+}
+
+/* The run has ended well. */
+static vyre_status collect(vyre_pending *pending, vyre_outputs *outputs, bool wants_result,
+                           vyre_error *err)
+{
+  vyre__value values[VYRE_MAX_BUFFERS];
+  vyre_error said = VYRE_ERROR_INIT;
+  const uint32_t unread = pending->flight.count;
+  vyre_status status = VYRE_OK;
+  if (outputs && pending->on_buffers) {
+    status = VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "pass NULL for outputs and use vyre_buffer_download()",
+                       "a dispatch on device buffers has its results in those buffers");
     vyre__error_prefix(err, "program '%.200s': ", pending->program->name);
     return status;
   }
+  if (outputs || wants_result)
+    status = pending->ops->collect(pending, outputs ? values : NULL, &said);
+  if (status != VYRE_OK) {
+    vyre__error_prefix(&said, "program '%.200s': ", pending->program->name);
+    if (pending->flight.count != unread) /* what was read is gone: no second try will have it */
+      keep_error(pending, status, &said);
+    return vyre__error_copy(err, &said);
+  }
+  if (outputs)
+    status = hand_out(pending, outputs, values, err);
+  if (status != VYRE_OK)
+    vyre__error_prefix(err, "program '%.200s': ", pending->program->name);
+  return status;
+}
+
+vyre_status vyre_pending_finish(vyre_pending *pending, vyre_outputs *outputs,
+                                vyre_dispatch_result *out_result, vyre_error *err)
+{
+  vyre_status status = check_finish(pending, outputs, out_result, err);
+  if (status == VYRE_OK)
+    status = vyre_pending_wait(pending, VYRE_NO_TIMEOUT, err);
+  if (status == VYRE_OK)
+    status = collect(pending, outputs, out_result != NULL, err);
+  if (status != VYRE_OK)
+    return status;
   pending->finished = true;
-  result.route = pending->route;
-  result.passes = 1;
-  result.converged = VYRE_CONVERGED_NOT_TESTED;
-  result.launches = pending->launches;
-  result.wall_ns = vyre__now_ns() - pending->started_ns;
+  pending->result.route = pending->ops->route;
+  pending->result.wall_ns = vyre__now_ns() - pending->started_ns;
   if (out_result)
-    vyre__struct_write(out_result, &result, sizeof result,
+    vyre__struct_write(out_result, &pending->result, sizeof pending->result,
                        VYRE__SIZE_TO(vyre_dispatch_result, wait_ns));
   return VYRE_OK;
 }

@@ -93,8 +93,9 @@ static vyre_status compile(build *builder, const vyre_backend *backend, const ch
                    arch);
   status = make_room(builder, err);
   if (status == VYRE_OK)
-    status = vyre__code_compose(backend, builder->source, &builder->entries, &builder->allocator,
-                                &text, &desc.source_size, err);
+    status =
+        vyre__code_compose(backend->prelude, backend->prelude_size, builder->source,
+                           &builder->entries, &builder->allocator, &text, &desc.source_size, err);
   if (status != VYRE_OK)
     return status;
   desc.format = format;

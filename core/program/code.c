@@ -48,15 +48,15 @@ static void add_quoted(vyre__text *text, const char *name)
   vyre__text_add(text, "\"", 1);
 }
 
-vyre_status vyre__code_compose(const vyre_backend *backend, const vyre_code *code,
+vyre_status vyre__code_compose(const char *prelude, uint64_t prelude_size, const vyre_code *code,
                                const vyre__entries *entries, const vyre_allocator *allocator,
                                char **out_text, uint64_t *out_size, vyre_error *err)
 {
   vyre__text text;
   char *taken = NULL;
   vyre__text_init(&text, allocator);
-  if (backend->prelude)
-    vyre__text_add(&text, backend->prelude, backend->prelude_size);
+  if (prelude)
+    vyre__text_add(&text, prelude, prelude_size);
   vyre__text_format(&text, "\n#line 1 \"vyre generated\"\n%s", entries->head);
   vyre__text_format(&text, "\n#line 1 ");
   add_quoted(&text, code->name && *code->name ? code->name : "vyre-c source");
@@ -96,8 +96,8 @@ static vyre_status load_one(vyre_device *device, const vyre_code *code,
   desc.size = code->size;
   desc.name = code->name && *code->name ? code->name : name;
   if (!strcmp(code->format, "vyre-c")) {
-    status = vyre__code_compose(device->backend, code, entries, &device->allocator, &text,
-                                &desc.size, err);
+    status = vyre__code_compose(device->backend->prelude, device->backend->prelude_size, code,
+                                entries, &device->allocator, &text, &desc.size, err);
     if (status != VYRE_OK)
       return status;
     desc.data = text;

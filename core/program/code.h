@@ -20,8 +20,8 @@ typedef struct vyre__entries {
 vyre_status vyre__code_check(const vyre_code *code, uint32_t count, const char *what,
                              vyre_error *err);
 
-/* The whole `vyre-c` text for a backend (KRN-001), from `allocator`. */
-vyre_status vyre__code_compose(const vyre_backend *backend, const vyre_code *code,
+/* The whole `vyre-c` text behind a prelude (KRN-001; may be NULL), from `allocator`. */
+vyre_status vyre__code_compose(const char *prelude, uint64_t prelude_size, const vyre_code *code,
                                const vyre__entries *entries, const vyre_allocator *allocator,
                                char **out_text, uint64_t *out_size, vyre_error *err);
 

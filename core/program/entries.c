@@ -1,9 +1,8 @@
 /*
  * entries.c - the text that the core writes around a program's kernels: buffer ids in front, one
- * VYRE_ENTRY for each segment behind (vyre_kernel.h, "Entries").
+ * VYRE_ENTRY for each segment behind (vyre_kernel.h, "Entries"), then what fused.c adds.
  */
-#include "core/program/code.h"
-#include "core/program/program.h"
+#include "core/program/fused.h"
 
 static const char *parameter_word(const vyre_program_desc *desc,
                                   const vyre_segment_binding *binding)
@@ -21,20 +20,28 @@ static const char *parameter_word(const vyre_program_desc *desc,
   }
 }
 
+/* With DECLARED the control words are one parameter more: the function may say vyre_changed(). */
 static void write_entry(const vyre_program_desc *desc, const vyre_segment_decl *segment,
                         vyre__text *tail)
 {
-  vyre__text_format(tail, "VYRE_ENTRY(%s, (", segment->kernel);
-  for (uint32_t b = 0; b < segment->binding_count; ++b) {
+  const bool declared = desc->converge == VYRE_CONVERGE_DECLARED;
+  const uint32_t count = segment->binding_count;
+  vyre__text_format(tail, "VYRE_ENTRY%s(%s, (", declared ? "_CHANGED" : "", segment->kernel);
+  for (uint32_t b = 0; b < count; ++b) {
     const vyre_segment_binding *binding = vyre__binding_at(segment, b);
     vyre__text_format(tail, "%sVYRE_PARAM_%s(%u, %s)", b ? ", " : "", parameter_word(desc, binding),
                       b, binding->buffer);
   }
+  if (declared)
+    vyre__text_format(tail, ", VYRE_PARAM_INOUT(%u, vyre_control)", count);
   vyre__text_format(tail, "), (");
-  for (uint32_t b = 0; b < segment->binding_count; ++b)
+  for (uint32_t b = 0; b < count; ++b)
     vyre__text_format(tail, "%sVYRE_ARG(%u, %s)", b ? ", " : "", b,
                       vyre__binding_at(segment, b)->buffer);
-  vyre__text_format(tail, "));\n");
+  if (declared)
+    vyre__text_format(tail, "), %u);\n", count);
+  else
+    vyre__text_format(tail, "));\n");
 }
 
 vyre_status vyre__program_entries(const vyre_program_desc *desc, vyre__text *head, vyre__text *tail,
@@ -50,6 +57,10 @@ vyre_status vyre__program_entries(const vyre_program_desc *desc, vyre__text *hea
     if (!written)
       write_entry(desc, segment, tail);
   }
+  if (vyre__program_settles(desc))
+    vyre__write_settle(desc, tail);
+  if (vyre__program_fuses(desc))
+    vyre__write_fused(desc, tail);
   if (head->failed || tail->failed)
     return VYRE_FAIL_MEMORY(err, "a program's entries");
   return VYRE_OK;

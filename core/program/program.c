@@ -2,7 +2,11 @@
 #include "core/program/program.h"
 
 #include "core/base/checked.h"
-#include "core/program/code.h"
+#include "core/dispatch/live.h"
+#include "core/dispatch/stage.h"
+#include "core/program/fused.h"
+
+#include <stdio.h>
 
 /* ---- lifetime ---- */
 
@@ -25,6 +29,8 @@ static void free_now(vyre__deferred *node)
 
 static void free_program(vyre_program *program)
 {
+  vyre__stage_destroy(program->idle_stage);
+  vyre__live_destroy(program->idle_live);
   program->freeing.run = free_now;
   if (program->module && vyre__context_is_ours(program->device->context))
     vyre__device_retire(program->device, &program->freeing);
@@ -96,6 +102,7 @@ static void copy_buffers(vyre_program *program, const vyre_program_desc *desc, c
     plan->range_offset = decl->range_offset;
     plan->range_size = decl->range_size;
     plan->written = vyre__program_writes(desc, i);
+    plan->bound = false; /* copy_segments() finds out */
     if (plan->access != VYRE_WORKGROUP && !(plan->flags & VYRE_BUFFER_OUTPUT))
       program->inputs[program->input_count++] = i;
     if (vyre__access_writes(plan->access))
@@ -120,7 +127,22 @@ static void copy_segments(vyre_program *program, const vyre_program_desc *desc, 
       next->buffer = vyre__program_find(desc, binding->buffer);
       next->access = binding->access;
       next->flags = binding->flags;
+      program->buffers[next->buffer].bound = true;
+      program->buffers[next->buffer].writers += vyre__access_writes(binding->access);
     }
+  }
+}
+
+/* The parameters of a fused launch, and what workgroup memory they need (checked before). */
+static void copy_fused(vyre_program *program)
+{
+  for (uint32_t i = 0; i < program->buffer_count; ++i) {
+    const vyre__buffer_plan *plan = &program->buffers[i];
+    if (!plan->bound)
+      continue;
+    program->fused_buffers[program->fused_count++] = i;
+    if (plan->access == VYRE_WORKGROUP)
+      program->workgroup_bytes += (plan->element_size * plan->element_count + 15) / 16 * 16;
   }
 }
 
@@ -136,6 +158,7 @@ static void copy_plan(vyre_program *program, const vyre_program_desc *desc)
   memcpy(program->groups, desc->groups, sizeof program->groups);
   copy_buffers(program, desc, &texts);
   copy_segments(program, desc, &texts);
+  copy_fused(program);
 }
 
 /* ---- creation: the code ---- */
@@ -157,6 +180,71 @@ static vyre_status load_code(vyre_program *program, const vyre_program_desc *des
   }
   vyre__text_free(&head);
   vyre__text_free(&tail);
+  return status;
+}
+
+/* One of vyre's own entries: code that does not have it is no error. */
+static vyre_status find_optional(vyre_program *program, const char *name,
+                                 vyre_backend_kernel **out_kernel, vyre_error *err)
+{
+  vyre_kernel_info info = {.struct_size = sizeof info};
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre_status status =
+      program->device->backend->kernel_find(program->module, name, out_kernel, &info, &said);
+  if (status == VYRE_OK)
+    return VYRE_OK;
+  *out_kernel = NULL;
+  return status == VYRE_ERROR_NOT_FOUND
+             ? VYRE_OK
+             : vyre__device_result(program->device, "kernel_find", status, &said, err);
+}
+
+static void no_native(vyre_program *program, const char *reason)
+{
+  snprintf(program->native_reason, sizeof program->native_reason, "%.150s", reason);
+}
+
+/* How many groups of the fused kernel can be resident, or why none. */
+static vyre_status ask_residency(vyre_program *program, vyre_error *err)
+{
+  vyre_device *device = program->device;
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre_status status = VYRE_OK;
+  if (device->info.grid_sync != VYRE_GRID_SYNC_NATIVE ||
+      !VYRE__HAS_SLOT(device->backend, cooperative_groups)) {
+    no_native(program, device->info.grid_sync_reason[0] ? device->info.grid_sync_reason
+                                                        : "the device has no grid barrier");
+    return VYRE_OK;
+  }
+  if (!program->fused) {
+    no_native(program, "the code brings no fused kernel");
+    return VYRE_OK;
+  }
+  status =
+      device->backend->cooperative_groups(device->handle, program->fused, program->workgroup,
+                                          program->workgroup_bytes, &program->fused_groups, &said);
+  if (status == VYRE_ERROR_DEVICE_LOST)
+    return vyre__device_result(device, "cooperative_groups", status, &said, err);
+  if (status != VYRE_OK || !program->fused_groups) {
+    program->fused_groups = 0;
+    no_native(program, status != VYRE_OK && said.message[0]
+                           ? said.message
+                           : "not one group of the fused kernel can be resident");
+  }
+  return VYRE_OK;
+}
+
+/* A program of several segments or passes may have a kernel for the whole of it. */
+static vyre_status find_whole(vyre_program *program, const vyre_program_desc *desc, vyre_error *err)
+{
+  vyre_status status = VYRE_OK;
+  if (vyre__program_settles(desc))
+    status = find_optional(program, VYRE__ENTRY_SETTLE, &program->settle, err);
+  if (status == VYRE_OK && vyre__program_fuses(desc)) {
+    status = find_optional(program, VYRE__ENTRY_FUSED, &program->fused, err);
+    if (status == VYRE_OK)
+      status = ask_residency(program, err);
+  }
   return status;
 }
 
@@ -221,6 +309,8 @@ vyre_status vyre_program_create(vyre_device *device, const vyre_program_desc *de
     status = load_code(program, desc, err);
     if (status == VYRE_OK)
       status = find_kernels(program, err);
+    if (status == VYRE_OK)
+      status = find_whole(program, desc, err);
     vyre__device_resume(device);
   }
   if (status == VYRE_OK)
@@ -231,6 +321,53 @@ vyre_status vyre_program_create(vyre_device *device, const vyre_program_desc *de
 done:
   if (status != VYRE_OK)
     free_program(program);
+  return status;
+}
+
+/* ---- the text ---- */
+
+static const char source_head[] =
+    "/*\n"
+    " * A program's kernels as vyre compiles them: the author's text between #line marks, then\n"
+    " * what vyre wrote.  To compile it by hand: cc -std=c11 -I <vyre's headers> -c, with\n"
+    " * -DVYRE_HAS_BARRIER=1 if the author's text calls vyre_barrier().\n"
+    " */\n"
+    "#include \"vyre_kernel.h\"\n";
+
+vyre_status vyre_program_source(const vyre_program_desc *desc, const vyre_allocator *allocator,
+                                char **out_text, uint64_t *out_size, vyre_error *err)
+{
+  const vyre_allocator own = vyre__allocator_or_default(allocator);
+  const vyre_code *source = NULL;
+  vyre__entries entries = {"", ""};
+  vyre__text head, tail;
+  vyre_status status = VYRE_OK;
+  if (!out_text || !out_size)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, NULL, "%s is NULL",
+                     out_text ? "out_size" : "out_text");
+  status = vyre__program_validate(desc, NULL, err);
+  if (status == VYRE_OK)
+    status = vyre__code_check(desc->code, desc->code_count, desc->name ? desc->name : "the program",
+                              err);
+  if (status != VYRE_OK)
+    return status;
+  for (uint32_t i = 0; i < desc->code_count && !source; ++i)
+    if (!strcmp(vyre__code_at(desc->code, i)->format, "vyre-c"))
+      source = vyre__code_at(desc->code, i);
+  if (!source)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give its source with format \"vyre-c\"",
+                     "program '%.200s' has no vyre-c code", desc->name ? desc->name : "");
+  vyre__text_init(&head, &own);
+  vyre__text_init(&tail, &own);
+  status = vyre__program_entries(desc, &head, &tail, err);
+  if (status == VYRE_OK) {
+    entries.head = head.data;
+    entries.tail = tail.data;
+    status = vyre__code_compose(source_head, sizeof source_head - 1, source, &entries, &own,
+                                out_text, out_size, err);
+  }
+  vyre__text_free(&head);
+  vyre__text_free(&tail);
   return status;
 }
 

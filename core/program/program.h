@@ -15,7 +15,9 @@ typedef struct vyre__buffer_plan {
   vyre_access access;
   uint32_t flags; /* VYRE_BUFFER_OUTPUT also where WRITE_ONLY implies it */
   uint32_t element_size;
+  bool bound;             /* by some segment */
   bool written;           /* by some segment */
+  uint32_t writers;       /* segments that write it */
   uint64_t element_count; /* or VYRE_COUNT_FROM_INPUT */
   uint64_t range_offset;  /* with VYRE_BUFFER_RANGE */
   uint64_t range_size;
@@ -36,6 +38,10 @@ typedef struct vyre__segment_plan {
   uint64_t elements[3];
 } vyre__segment_plan;
 
+/* What a dispatch leaves behind for the next one (core/dispatch/). */
+typedef struct vyre__stage vyre__stage;
+typedef struct vyre__live vyre__live;
+
 struct vyre_program {
   vyre_device *device; /* retained */
   uint64_t generation;
@@ -51,15 +57,35 @@ struct vyre_program {
   uint32_t groups[3];
   uint64_t elements[3];
   vyre_backend_module *module;
-  const char *name; /* never NULL */
+  vyre_backend_kernel *fused;  /* NULL: the code has none */
+  vyre_backend_kernel *settle; /* likewise */
+  uint32_t fused_groups;       /* most groups of a fused launch; 0: none can be, see below */
+  char native_reason[160];     /* why no fused launch can be, or "" */
+  uint64_t workgroup_bytes;    /* of all WORKGROUP buffers that are bound */
+  vyre__stage *idle_stage;     /* atomic; taken by a dispatch, put back at its end; or NULL */
+  vyre__live *idle_live;       /* likewise */
+  const char *name;            /* never NULL */
   vyre__buffer_plan *buffers;
   vyre__segment_plan *segments;
-  vyre__binding_plan *bindings;       /* of all segments, one after the other */
-  char *texts;                        /* what all the names point to */
-  uint32_t inputs[VYRE_MAX_BUFFERS];  /* buffer index by input position */
-  uint32_t outputs[VYRE_MAX_BUFFERS]; /* buffer index by output position */
+  vyre__binding_plan *bindings;             /* of all segments, one after the other */
+  char *texts;                              /* what all the names point to */
+  uint32_t fused_count;                     /* buffers that are bound: */
+  uint32_t fused_buffers[VYRE_MAX_BUFFERS]; /* their indexes, in declaration order */
+  uint32_t inputs[VYRE_MAX_BUFFERS];        /* buffer index by input position */
+  uint32_t outputs[VYRE_MAX_BUFFERS];       /* buffer index by output position */
   vyre__deferred freeing;
 };
+
+/* Ids of the bindings that vyre adds to the program's own buffers. */
+static inline uint32_t vyre__shadow_id(const vyre_program *program)
+{
+  return program->buffer_count;
+}
+
+static inline uint32_t vyre__control_id(const vyre_program *program)
+{
+  return program->buffer_count + 1;
+}
 
 void vyre__program_retain(vyre_program *program);
 void vyre__program_release(vyre_program *program);

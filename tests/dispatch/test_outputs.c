@@ -195,7 +195,7 @@ static void test_borrowed(void **state)
   const vyre_allocator allocator = counting(&count);
   vyre_outputs outputs = VYRE_OUTPUTS_INIT;
   char bytes[] = "abc";
-  vyre__value values[] = {{bytes, 3, NULL, 0}, {NULL, 8, NULL, 0}, {NULL, 0, NULL, 0}};
+  vyre__value values[] = {{.data = bytes, .size = 3}, {.size = 8}, {.size = 0}};
   (void)state;
   outputs.allocator = &allocator;
   for (int i = 0; i < 2; ++i) {

@@ -50,7 +50,7 @@ static void test_fingerprint_collision(void **state)
 static void test_times(void **state)
 {
   vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
-  vyre_backend_times times = {sizeof times, 0, 10, 20, VYRE_TIME_ABSENT};
+  vyre_backend_times times = {sizeof times, 0, 10, 20, VYRE_TIME_ABSENT, 0, 0};
   vyre_error err = VYRE_ERROR_INIT;
   (void)state;
   assert_int_equal(vyre__times_add(&result, &times, &err), VYRE_OK);

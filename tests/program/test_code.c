@@ -64,7 +64,6 @@ static void test_entries_without_memory(void **state)
 static char *compose(const char *prelude, const char *source, const char *name)
 {
   static const vyre__entries entries = {"HEAD\n", "TAIL"};
-  vyre_backend backend = {.prelude = prelude, .prelude_size = prelude ? strlen(prelude) : 0};
   vyre_code code = VYRE_CODE_INIT;
   char *text = NULL;
   uint64_t size = 0;
@@ -72,9 +71,9 @@ static char *compose(const char *prelude, const char *source, const char *name)
   code.data = source;
   code.size = strlen(source);
   code.name = name;
-  assert_int_equal(
-      vyre__code_compose(&backend, &code, &entries, &vyre__default_allocator, &text, &size, NULL),
-      VYRE_OK);
+  assert_int_equal(vyre__code_compose(prelude, prelude ? strlen(prelude) : 0, &code, &entries,
+                                      &vyre__default_allocator, &text, &size, NULL),
+                   VYRE_OK);
   assert_int_equal(size, strlen(text));
   return text;
 }
@@ -104,7 +103,6 @@ static void test_compose(void **state)
 static void test_compose_without_memory(void **state)
 {
   static const vyre__entries entries = {"", ""};
-  vyre_backend backend = {.prelude = NULL};
   vyre_code code = VYRE_CODE_INIT;
   vyre_error err = VYRE_ERROR_INIT;
   char *text = NULL;
@@ -115,7 +113,7 @@ static void test_compose_without_memory(void **state)
   code.size = 1;
   vyre__test_fail_allocation(1);
   assert_int_equal(
-      vyre__code_compose(&backend, &code, &entries, &vyre__default_allocator, &text, &size, &err),
+      vyre__code_compose(NULL, 0, &code, &entries, &vyre__default_allocator, &text, &size, &err),
       VYRE_ERROR_OUT_OF_HOST_MEMORY);
   vyre__test_fail_allocation(0);
   assert_null(text);
