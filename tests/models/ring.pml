@@ -1,16 +1,22 @@
 /*
  * ring.pml - the work ring: cells of several items, and completion by ticket.
  *
- * Mirrors core/ring/{enqueue,claim,completion,state}.c.  Each step is one operation on shared
- * memory, with the local computation that follows from it; what a real word packs together (stamp
- * and count, position and mark) is several variables here that one step touches.  Cells hold
- * CELL = 2 items instead of 7.  Positions count modulo 32 instead of 2^56 and start close to the
- * top, so they wrap.
+ * Mirrors core/ring/{enqueue,claim,completion,state}.c.  A process is a loop of steps, and each step
+ * is one operation on shared memory, with the local computation that follows from it, up to the
+ * next one (`pc`).  What a real word packs together (stamp and count, position and mark) is several
+ * variables here that one step touches.  Cells hold CELL = 2 items instead of 7.  Positions count
+ * modulo 32 instead of 2^56 and start close to the top, so they wrap.
  *
  * The payload of ticket t is t, in two words: a consumer that gets anything else has a lost,
  * doubled or torn item.  Names that begin with g_ are ghosts: the truth that verdicts are compared
  * with.  A call that returned QUEUE_FULL or EMPTY is made again once something has changed that it
  * looks at; so what is lost shows as a process that waits for ever.
+ *
+ * With WHOLE a place's items are written in the step that publishes them, and read in one step
+ * before the place is given back.  Nothing is lost by that: between its exchange and its publication
+ * a place is its producer's alone, and until it is given back its consumers'.  Whoever broke that
+ * rule would read what is not there yet, or no more, in one of the orders that are left, and be
+ * caught; the mutants that break it are caught.  Other rows take the words one by one.
  *
  * -D  PRODUCERS CONSUMERS CAP   how many threads of each kind; places
  *     CALLS SIZES MOST          enqueue calls of each producer; sizes of the batches, from 1 on in turn;
@@ -19,6 +25,8 @@
  *     BY_TICKET CC              completion is kept, in CC places
  *     MANY                      items of a cell that were claimed together are marked together
  *     MARKER WATCHER            somebody marks wrong tickets; somebody looks at tickets
+ *     SHIFT                     where in the sizes producers begin
+ *     WHOLE                     a place's items are written and read at once
  *     CLOSE                     the ring is closed at any time, not when the producers are done
  *     TOMBSTONE                 single calls may publish a cell of no items
  *     READER ATTACHER           somebody reads in_flight; somebody attaches
@@ -43,10 +51,13 @@
 #define MOST 3
 #endif
 #ifndef SCAN
-#define SCAN 3
+#define SCAN CAP
 #endif
 #ifndef CC
 #define CC CAP
+#endif
+#ifndef SHIFT
+#define SHIFT 0
 #endif
 /* Entries of released[]. */
 #ifdef BY_TICKET
@@ -56,6 +67,7 @@
 #endif
 
 #define CELL 2
+#define NOTHING 255
 #define FIRST 30
 #define STEP(p, n) (((p) + (n)) & 31)            /* vyre__ring_step() */
 #define STAMP(p) STEP(p, 1)                      /* vyre__ring_stamp() */
@@ -63,6 +75,7 @@
 #define BEHIND(a, b) ((((a) - (b)) & 31) >= 16)  /* vyre__ring_distance(a, b) < 0 */
 #define NTH(p) (((p) - FIRST) & 31)              /* index_of() */
 #define TICKET(p, i) ((p) * CELL + (i))
+#define PLACE_OF_ITEM(p, i) (((p) % CAP) * CELL + (i))
 #define PLACES(n) (((n) + CELL - 1) / CELL)
 #define LEAST(x, y) ((x) < (y) -> (x) : (y))
 
@@ -114,6 +127,39 @@ int g_none; /* bits: tickets that a cell of fewer items does not have */
 #define BIT(p, i) BITS(p, 1 << (i))
 #endif
 
+/* Where a process is; what it does next. */
+#define HEAD 1 /* the producer's */
+#define VACANT 2
+#define FREE 3
+#define WORD 4
+#define KNOW 5
+#define FULL 6
+#define WAIT 7
+#define EXCHANGE 8
+#define BURY 9
+#define ITEM_A 10
+#define ITEM_B 11
+#define PUBLISH 12
+#define TAIL 13 /* the consumer's */
+#define LOOK 14
+#define PASS 15
+#define PASS_EXCHANGE 16
+#define PASS_RELEASE 17
+#define EMPTY 18
+#define HINT 19
+#define CLOSED 20
+#define PART 21
+#define COPY 22
+#define RELEASED 23
+#define ADDED 24
+#define LAST 25
+#define MARK 26 /* mark()'s */
+#define MARK_CELL 27
+#define MARK_AGAIN 28
+#define MARK_WORD 29
+#define MARK_EXCHANGE 30
+#define ENDED 31
+
 #ifdef BY_TICKET
 #define UNKNOWN 255
 #define PENDING(items, bits) (((1 << (items)) - 1) & ~(bits))
@@ -125,224 +171,284 @@ int g_none; /* bits: tickets that a cell of fewer items does not have */
   :: else \
   fi
 
-/* mark() of completion.c: items `bits` of position p; the caller has w, w_bits, items. */
-inline mark_done(p, bits)
-{
-  /* vyre__ring_items_of() */
-#if !defined(M_PUBLISHED_ONLY) && !defined(M_REUSED_IGNORED)
-  d_step {
-    SAY(p, bits);
-#ifdef M_COUNT_OF_OLDER
-    items = (released_count[(p) % R] != 0 -> released_count[(p) % R] : UNKNOWN)
+#define RELEASED_COUNT(p) (released[(p) % R] == STAMP(p) -> released_count[(p) % R] : UNKNOWN)
+#if defined(M_PUBLISHED_ONLY) || defined(M_REUSED_IGNORED)
+#define COUNT_FIRST(p) UNKNOWN
+#elif defined(M_COUNT_OF_OLDER)
+#define COUNT_FIRST(p) (released_count[(p) % R] != 0 -> released_count[(p) % R] : UNKNOWN)
 #else
-    items = (released[(p) % R] == STAMP(p) -> released_count[(p) % R] : UNKNOWN)
-#endif
-  }
-#else
-  items = UNKNOWN;
-#endif
-  if
-  :: items == UNKNOWN ->
-     d_step {
-       SAY(p, bits);
-       w = published[(p) % CAP];
-       if
-       :: w == STAMP(p) -> items = count[(p) % CAP]
-#ifdef M_NO_ISSUE_CHECK
-       :: w != STAMP(p) && BEHIND(w, STAMP(p)) -> items = count[(p) % CAP]
-#else
-       :: w != STAMP(p) && BEHIND(w, STAMP(p)) -> items = 0
-#endif
-#if defined(M_PUBLISHED_ONLY)
-       :: else -> items = count[(p) % CAP]
-#elif defined(M_REUSED_IGNORED)
-       :: else -> items = 0
-#else
-       :: else
-#endif
-       fi;
-       w = 0
-     }
-     if
-     :: items == UNKNOWN ->
-        /* A later tenant has the cell. */
-        items = (released[(p) % R] == STAMP(p) -> released_count[(p) % R] : 0)
-     :: else
-     fi
-  :: else
-  fi;
-  if
-  :: items == 0
-  :: else ->
-#ifdef M_BLIND_MARK
-     d_step { completion[(p) % CC] = STAMP(p); pending[(p) % CC] = PENDING(items, bits) }
-#else
-     d_step { w = completion[(p) % CC]; w_bits = pending[(p) % CC] }
-     do
-     :: d_step {
-          w == STAMP(p) && (w_bits & (bits)) != 0 ->
-          if
-          :: completion[(p) % CC] == w && pending[(p) % CC] == w_bits ->
-             pending[(p) % CC] = w_bits & ~(bits);
-             w = 255
-          :: else -> w = completion[(p) % CC]; w_bits = pending[(p) % CC]
-          fi
-        }
-     :: d_step {
-          w == PREVIOUS(p, CC) && w_bits == 0 && (((1 << items) - 1) & (bits)) != 0 ->
-          if
-          :: completion[(p) % CC] == w && pending[(p) % CC] == w_bits ->
-             completion[(p) % CC] = STAMP(p);
-#ifndef M_FIRST_ENDS_ALL
-             pending[(p) % CC] = PENDING(items, bits);
-#endif
-             w = 255
-          :: else -> w = completion[(p) % CC]; w_bits = pending[(p) % CC]
-          fi
-        }
-     :: else -> break
-     od
-#endif
-  fi;
-  skip;
-  d_step { w = 0; w_bits = 0; items = 0 }
-}
+#define COUNT_FIRST(p) RELEASED_COUNT(p)
 #endif
 
-/* vyre_ring_enqueue(), vyre_ring_enqueue_many(): reserve, publish each place. */
+/* What the cell says: its count; nothing was issued, or UNKNOWN: a later tenant has it. */
+#ifdef M_NO_ISSUE_CHECK
+#define NOT_ISSUED(p) count[(p) % CAP]
+#else
+#define NOT_ISSUED(p) 0
+#endif
+#if defined(M_PUBLISHED_ONLY)
+#define REUSED(p) count[(p) % CAP]
+#elif defined(M_REUSED_IGNORED)
+#define REUSED(p) 0
+#else
+#define REUSED(p) UNKNOWN
+#endif
+#define COUNT_OF_CELL(p) \
+  (published[(p) % CAP] == STAMP(p) -> count[(p) % CAP] : \
+      (BEHIND(published[(p) % CAP], STAMP(p)) -> NOT_ISSUED(p) : REUSED(p)))
+
+#define READ_WORD(p) w = completion[(p) % CC]; w_bits = pending[(p) % CC]
+#define SAME_WORD(p) (completion[(p) % CC] == w && pending[(p) % CC] == w_bits)
+/* The word that was read has a bit of `bits` to clear; or it is the tenant's before, all done. */
+#define OWN(p, bits) (w == STAMP(p) && (w_bits & (bits)) != 0)
+#define FIRST_MARK(p, bits) \
+  (w == PREVIOUS(p, CC) && w_bits == 0 && (((1 << items) - 1) & (bits)) != 0)
+#ifdef M_FIRST_ENDS_ALL
+#define STILL_PENDING(bits) 0
+#else
+#define STILL_PENDING(bits) PENDING(items, bits)
+#endif
+
+#define MARKED(then) w = 0; w_bits = 0; items = 0; then
+#define JUDGE_WORD(p, bits, then) \
+  if \
+  :: OWN(p, bits) || FIRST_MARK(p, bits) -> pc = MARK_EXCHANGE \
+  :: else -> MARKED(then) \
+  fi
+#define KNOWN_ITEMS(next, then) \
+  if \
+  :: items == UNKNOWN -> pc = next \
+  :: items == 0 -> MARKED(then) \
+  :: else -> pc = MARK_WORD \
+  fi
+#ifdef M_BLIND_MARK
+#define MARK_WORD_STEP(p, bits, then) \
+  d_step { pc == MARK_WORD -> \
+    completion[(p) % CC] = STAMP(p); pending[(p) % CC] = PENDING(items, bits); MARKED(then) \
+  }
+#else
+#define MARK_WORD_STEP(p, bits, then) \
+  d_step { pc == MARK_WORD -> READ_WORD(p); JUDGE_WORD(p, bits, then) }
+#endif
+
+/*
+ * mark() of completion.c: items `bits` of position p.  Options of the caller's loop, who has pc, w,
+ * w_bits and items, and goes on with `then`.
+ */
+#define MARK_STEPS(p, bits, then) \
+  /* vyre__ring_items_of() */ \
+  :: d_step { pc == MARK -> SAY(p, bits); items = COUNT_FIRST(p); KNOWN_ITEMS(MARK_CELL, then) } \
+  :: d_step { pc == MARK_CELL -> SAY(p, bits); items = COUNT_OF_CELL(p); \
+       KNOWN_ITEMS(MARK_AGAIN, then) } \
+  /* A later tenant has the cell. */ \
+  :: d_step { pc == MARK_AGAIN -> \
+       items = (released[(p) % R] == STAMP(p) -> released_count[(p) % R] : 0); \
+       KNOWN_ITEMS(0, then) } \
+  :: MARK_WORD_STEP(p, bits, then) \
+  :: d_step { pc == MARK_EXCHANGE -> \
+       if \
+       :: SAME_WORD(p) && w == STAMP(p) -> \
+          pending[(p) % CC] = w_bits & ~(bits); MARKED(then) \
+       :: SAME_WORD(p) && w != STAMP(p) -> \
+          completion[(p) % CC] = STAMP(p); pending[(p) % CC] = STILL_PENDING(bits); \
+          MARKED(then) \
+       :: else -> READ_WORD(p); JUDGE_WORD(p, bits, then) \
+       fi }
+#endif
+
+#if defined(M_PUBLISH_EARLY) || defined(WHOLE)
+#define FIRST_OF_PLACE PUBLISH
+#else
+#define FIRST_OF_PLACE ITEM_A
+#endif
+
+/* ---- vyre_ring_enqueue(), vyre_ring_enqueue_many(): reserve, publish each place. ---- */
+
+inline begin_call()
+{
+  if
+  :: calls < CALLS && !p_mark ->
+     n = 1 + (calls + who + SHIFT) % SIZES; want = PLACES(n); calls++; pc = HEAD
+  :: else -> n = 0; want = 0; calls = 0; p_mark = false; pc = ENDED; g_producing--
+  fi
+}
+
+inline end_call()
+{
+  p = 0; k = 0; j = 0; found = 0; tombstone = false;
+  begin_call()
+}
+
+/* A head was read. */
+inline again()
+{
+  if
+  :: p_mark -> end_call()
+  :: else -> pc = VACANT
+  fi
+}
+
+/* So many places are free, from p on. */
+inline found_room()
+{
+  if
+  :: found > 0 -> pc = EXCHANGE
+#ifdef M_FULL_AT_ONCE
+  :: else -> assert(is_full); pc = WAIT
+#else
+  :: else -> pc = FULL
+#endif
+  fi
+}
+
+/* The look at places has ended: `known` and `found` places are free. */
+inline end_scan()
+{
+  if
+  :: found > 0 -> pc = KNOW
+  :: else -> found = LEAST(known, want); known = 0; found_room()
+  fi;
+  seen = 0
+}
+
+/* The next place to be looked at. */
+inline next_place()
+{
+  found++;
+  if
+  :: found == seen -> end_scan()
+  :: else -> pc = FREE
+  fi
+}
+
+inline begin_place()
+{
+  j = LEAST(n - k * CELL, CELL);
+#if defined(BY_TICKET) && defined(TOMBSTONE) && !defined(M_TOMBSTONE_NOT_DONE)
+  pc = (tombstone -> BURY : FIRST_OF_PLACE)
+#else
+  pc = FIRST_OF_PLACE
+#endif
+}
+
+inline end_place()
+{
+  i = 0; k++; p = STEP(p, 1);
+  if
+  :: k < want -> begin_place()
+  :: else -> end_call()
+  fi
+}
+
+/* The place's items, both words of each, at once. */
+inline write_items()
+{
+  do
+  :: i < j ->
+     item_a[PLACE_OF_ITEM(p, i)] = TICKET(p, i);
+     item_b[PLACE_OF_ITEM(p, i)] = TICKET(p, i);
+     i++
+  :: else -> break
+  od
+}
+
 proctype producer(byte who)
 {
-  byte p, n, want, known, found, k, i, j, calls, seen;
-  bool p_mark, stop, is_full, tombstone;
+  byte pc, p, n, want, known, found, k, i, j, calls, seen;
+  bool p_mark, is_full, tombstone;
+  d_step { begin_call() }
   do
-  :: calls == CALLS -> break
-  :: calls < CALLS && !stop ->
-     d_step { n = 1 + (calls + who) % SIZES; want = PLACES(n); calls++ }
+  :: d_step { pc == HEAD -> p = head; p_mark = mark; again() }
 #ifdef TOMBSTONE
-     if
-     :: n == 1 -> tombstone = true
-     :: true
-     fi;
+  :: d_step { pc == HEAD && n == 1 -> tombstone = true; p = head; p_mark = mark; again() }
 #endif
-     d_step { p = head; p_mark = mark }
-again:
-     if
-     :: p_mark -> stop = true; goto next
-     :: else
-     fi;
-     /* find_room() */
+  /* find_room() */
 #if defined(M_FULL_BY_COUNTERS)
-     d_step {
+  :: d_step {
+       pc == VACANT ->
        /* The published algorithm: head was read, then tail; and the difference wraps. */
        found = ((p - tail) & 31);
        found = (found >= CAP -> 0 : LEAST(CAP - found, want));
-       is_full = (head == p && !mark && g_busy[p % CAP])
+       is_full = (head == p && !mark && g_busy[p % CAP]);
+       found_room()
      }
 #elif defined(M_JUDGE_BY_TAIL)
-     d_step {
+  :: d_step {
+       pc == VACANT ->
        /* Even if the two are read at once: tail says that items are taken, not that they are out. */
        p = head; p_mark = mark;
        found = CAP - ((p - tail) & 31);
        found = LEAST(found, want);
-       is_full = (g_busy[p % CAP])
+       is_full = (g_busy[p % CAP]);
+       found_room()
      }
 #else
-     d_step {
+  :: d_step {
+       pc == VACANT ->
        known = (BEHIND(vacant, p) -> 0 : LEAST((vacant - p) & 31, want));
-       seen = (want - known < SCAN -> SCAN : want - known);
        if
-       :: known == want -> found = want; known = 0; seen = 0
-       :: else
+       :: known == want -> found = want; known = 0; found_room()
+       :: else -> seen = (want - known < SCAN -> SCAN : want - known); pc = FREE
        fi
      }
-     if
-     :: found == want
-     :: else ->
-        /* count_free() */
-        do
-        :: found < seen ->
+  /* count_free() */
+  :: d_step {
+       pc == FREE ->
 #ifdef M_LAST_PLACE_ONLY
-           if
-           :: found + known + 1 < want -> found++; goto sure
-           :: else
-           fi;
+       found = (found + known + 1 < want -> want - known - 1 : found);
 #endif
-           d_step {
-             /* The first place is judged: what a verdict of QUEUE_FULL rests on. */
-             if
-             :: found + known == 0 -> is_full = (head == p && !mark && g_busy[p % CAP])
-             :: else
-             fi;
-             i = PLACE_IS_FREE(STEP(p, known + found));
-#ifndef BY_TICKET
-             if
-             :: i == 0 -> seen = found
-             :: else -> found++
-             fi;
-             i = 0
-#endif
-           }
+       /* The first place is judged: what a verdict of QUEUE_FULL rests on. */
+       if
+       :: found + known == 0 -> is_full = (head == p && !mark && g_busy[p % CAP])
+       :: else
+       fi;
+       if
+       :: !PLACE_IS_FREE(STEP(p, known + found)) -> end_scan()
 #ifdef BY_TICKET
-           if
-           :: i == 0 -> break
-           :: else
-           fi;
-           d_step {
-             if
-             :: found + known == 0 -> is_full = (head == p && !mark && !WORD_IS_FREE(p))
-             :: else
-             fi;
-             i = GATE(STEP(p, known + found));
-             if
-             :: i == 0 -> seen = found
-             :: else -> found++
-             fi;
-             i = 0
-           }
-#endif
-#ifdef M_LAST_PLACE_ONLY
-sure:      skip
-#endif
-        :: else -> break
-        od;
-        if
-        :: found > 0 ->
-#ifdef M_VACANT_HIGH
-           vacant = STEP(p, known + found + 1)
+       :: else -> pc = WORD
 #else
-           vacant = STEP(p, known + found)
+       :: else -> next_place()
 #endif
-        :: else
-        fi;
-        found = LEAST(known + found, want)
-     fi;
-     d_step { known = 0; seen = 0 }
+       fi
+     }
+#ifdef BY_TICKET
+  :: d_step {
+       pc == WORD ->
+       if
+       :: found + known == 0 -> is_full = (head == p && !mark && !WORD_IS_FREE(p))
+       :: else
+       fi;
+       if
+       :: GATE(STEP(p, known + found)) -> next_place()
+       :: else -> end_scan()
+       fi
+     }
 #endif
-     if
-     :: found == 0 ->
-#ifndef M_FULL_AT_ONCE
-        d_step {
-          /* QUEUE_FULL if head stands still. */
-          stop = (head == p && mark == p_mark);
-          if
-          :: stop
-          :: else -> p = head; p_mark = mark
-          fi
-        }
-        if
-        :: !stop -> goto again
-        :: else
-        fi;
+  :: d_step {
+       pc == KNOW ->
+#ifdef M_VACANT_HIGH
+       vacant = STEP(p, known + found + 1);
+#else
+       vacant = STEP(p, known + found);
 #endif
-        assert(is_full);
-        d_step {
-          head != p || mark || (PLACE_IS_FREE(p) && WORD_IS_FREE(p)) ->
-          stop = false; is_full = false; p = head; p_mark = mark
-        }
-        goto again
-     :: else
-     fi;
-     d_step {
+       found = LEAST(known + found, want); known = 0;
+       found_room()
+     }
+#endif
+  :: d_step {
+       /* QUEUE_FULL if head stands still. */
+       pc == FULL ->
+       if
+       :: head == p && mark == p_mark -> assert(is_full); pc = WAIT
+       :: else -> p = head; p_mark = mark; again()
+       fi
+     }
+  :: d_step {
+       pc == WAIT && (head != p || mark || (PLACE_IS_FREE(p) && WORD_IS_FREE(p))) ->
+       is_full = false; p = head; p_mark = mark; again()
+     }
+  :: d_step {
+       pc == EXCHANGE ->
        is_full = false;
 #ifdef M_CLOSE_APART
        if
@@ -377,270 +483,327 @@ sure:      skip
              j++
           :: else -> break
           od;
-          j = 0; found = 1
-       :: else -> p = head; p_mark = mark; found = 0
+          found = 0;
+          begin_place()
+       :: else ->
+          p = head; p_mark = mark; found = 0; want = PLACES(n);
+          again()
        fi
      }
-     if
-     :: found == 0 -> want = PLACES(n); goto again
-     :: else -> found = 0
-     fi;
-     /* publish(), place by place */
-     do
-     :: k < want ->
-        j = LEAST(n - k * CELL, CELL);
+  /* publish(), place by place */
 #if defined(BY_TICKET) && defined(TOMBSTONE) && !defined(M_TOMBSTONE_NOT_DONE)
-        /* Whoever buries: nobody will mark it. */
-        if
-        :: tombstone -> d_step { completion[p % CC] = STAMP(p); pending[p % CC] = 0 }
-        :: else
-        fi;
+  :: d_step {
+       /* Whoever buries: nobody will mark it. */
+       pc == BURY -> completion[p % CC] = STAMP(p); pending[p % CC] = 0; pc = FIRST_OF_PLACE
+     }
 #endif
+#ifdef WHOLE
 #ifdef M_PUBLISH_EARLY
-        d_step { published[p % CAP] = STAMP(p); count[p % CAP] = (tombstone -> 0 : j) }
+  :: d_step { pc == ITEM_A -> write_items(); end_place() }
 #endif
-        do
-        :: i < j ->
-           item_a[(p % CAP) * CELL + i] = TICKET(p, i);
-           d_step { item_b[(p % CAP) * CELL + i] = TICKET(p, i); i++ }
-        :: else -> break
-        od;
-        skip;
-#ifndef M_PUBLISH_EARLY
-        d_step { published[p % CAP] = STAMP(p); count[p % CAP] = (tombstone -> 0 : j) }
+#else
+  :: d_step { pc == ITEM_A -> item_a[PLACE_OF_ITEM(p, i)] = TICKET(p, i); pc = ITEM_B }
+  :: d_step {
+       pc == ITEM_B -> item_b[PLACE_OF_ITEM(p, i)] = TICKET(p, i); i++;
+       if
+       :: i < j -> pc = ITEM_A
+#ifdef M_PUBLISH_EARLY
+       :: else -> end_place()
+#else
+       :: else -> pc = PUBLISH
 #endif
-        d_step { i = 0; k++; p = STEP(p, 1) }
-     :: else -> break
-     od;
-next:
-     skip;
-     d_step { p = 0; p_mark = 0; n = 0; want = 0; k = 0; j = 0; found = 0; tombstone = false }
-     if
-     :: stop -> break
-     :: else
-     fi
-  od;
-  skip;
-  d_step { calls = 0; stop = false; g_producing-- }
+       fi
+     }
+#endif
+  :: d_step {
+       pc == PUBLISH ->
+#if defined(WHOLE) && !defined(M_PUBLISH_EARLY)
+       write_items();
+#endif
+       published[p % CAP] = STAMP(p); count[p % CAP] = (tombstone -> 0 : j);
+#ifdef M_PUBLISH_EARLY
+       pc = ITEM_A
+#else
+       end_place()
+#endif
+     }
+  :: pc == ENDED -> break
+  od
 }
+
+/* ---- vyre_ring_claim(), vyre_ring_claim_many(): take, copy out, release; then mark_done(). ---- */
 
 /* The count of the published word, if it is p's. */
 #define COUNT_IF(p) (published[(p) % CAP] == STAMP(p) -> count[(p) % CAP] : 0)
 
-/* vyre_ring_claim(), vyre_ring_claim_many(): take, copy out, release; then mark_done(). */
+inline look_from_tail()
+{
+  p = tail; x = tail_index; q = p; qx = x; n = 0; pc = LOOK
+}
+
+/* The next mark; or the next claim. */
+inline begin_mark()
+{
+#ifdef BY_TICKET
+  i = 1 << qx;
+#ifdef MANY
+  if
+  :: n > 1 && qx == 0 && (g_none & BIT(q, 1)) == 0 -> i = 3
+  :: else
+  fi;
+#endif
+  pc = MARK
+#else
+  pc = TAIL
+#endif
+}
+
+inline marked()
+{
+  if
+  :: i == 3 -> n = n - 2; qx = 2
+  :: else -> n--; qx++
+  fi;
+  if
+  :: qx >= CELL || (g_none & BIT(q, qx)) != 0 -> q = STEP(q, 1); qx = 0
+  :: else
+  fi;
+  i = 0;
+  if
+  :: n > 0 -> begin_mark()
+  :: else -> q = 0; qx = 0; most = 0; pc = TAIL
+  fi
+}
+
+/* All that is wanted of this cell was copied out and given back. */
+inline end_cell()
+{
+  n = n - part; c = 0; part = 0; i = 0; p = STEP(p, 1); x = 0;
+  if
+  :: n > 0 -> pc = PART
+  :: else -> n = most; p = 0; begin_mark()
+  fi
+}
+
+/* What was wanted of this cell was copied out; a mutant may have given it back already. */
+inline copied()
+{
+#if defined(M_RELEASE_EARLY)
+  if
+  :: part == c -> end_cell()
+  :: else -> pc = RELEASED
+  fi
+#elif defined(M_PART_EARLY)
+  if
+  :: part == c -> pc = RELEASED
+  :: else -> end_cell()
+  fi
+#else
+  pc = RELEASED
+#endif
+}
+
+/* The cell's items at once.  Whoever comes again finds nothing. */
+inline copy_items()
+{
+  do
+  :: i < part ->
+     assert(item_a[PLACE_OF_ITEM(p, x + i)] == TICKET(p, x + i));
+     item_a[PLACE_OF_ITEM(p, x + i)] = NOTHING;
+     item_b[PLACE_OF_ITEM(p, x + i)] = NOTHING;
+     i++; g_consumed++
+  :: else -> i = 0; break
+  od
+}
+
 proctype consumer(byte most_at_once)
 {
-  byte p, x, most, n, q, qx, c, part, i;
+  byte pc = TAIL, p, x, most, n, q, qx, c, part, i;
   bool look;
 #ifdef BY_TICKET
   byte w, w_bits, items;
 #endif
-start:
-  skip;
-  d_step { most = most_at_once; p = tail; x = tail_index; q = p; qx = x }
-again:
-  /* count_ready() */
   do
-  :: n < most && i == 0 ->
-     d_step {
+  :: d_step { pc == TAIL -> most = most_at_once; look_from_tail() }
+  /* count_ready() */
+  :: d_step {
+       pc == LOOK ->
        c = COUNT_IF(q);
        if
        :: n == 0 -> look = (tail == p && tail_index == x) /* what a verdict of EMPTY rests on */
        :: else
        fi;
+       i = 0;
        if
        :: qx >= c -> i = 1
        :: qx < c && c - qx > most - n -> qx = qx + most - n; n = most
        :: else -> n = n + c - qx; q = STEP(q, 1); qx = 0
        fi;
-       c = 0
-     }
-  :: else -> break
-  od;
-  i = 0;
-  if
-  :: n == 0 ->
+       c = 0;
+       if
+       :: n < most && i == 0
+       :: !(n < most && i == 0) && n > 0 -> look = false; pc = EXCHANGE
 #ifdef TOMBSTONE
-     /* pass_over(): without tombstones it finds nothing. */
-     d_step {
-       c = (published[p % CAP] == STAMP(p) && x >= count[p % CAP] -> 1 : 0)
+       :: else -> pc = PASS
+#elif defined(M_EMPTY_AT_ONCE)
+       :: else -> pc = HINT
+#else
+       :: else -> pc = EMPTY
+#endif
+       fi;
+       i = 0
      }
-     if
-     :: c == 1 ->
-        d_step {
-          if
-          :: tail == p && tail_index == x ->
-             tail = STEP(p, 1); tail_index = 0;
-             q = STEP(p, 1); qx = 0
-          :: else -> q = tail; qx = tail_index; c = 0
-          fi
-        }
-        if
-        :: c == 1 -> d_step { RELEASE(p, 0); c = 0 }
-        :: else
-        fi;
-        d_step { p = q; x = qx }
-        goto again
-     :: else
-     fi;
+#ifdef TOMBSTONE
+  /* pass_over(): without tombstones it finds nothing. */
+  :: d_step {
+       pc == PASS ->
+       pc = (published[p % CAP] == STAMP(p) && x >= count[p % CAP] -> PASS_EXCHANGE : EMPTY)
+     }
+  :: d_step {
+       pc == PASS_EXCHANGE ->
+       if
+       :: tail == p && tail_index == x -> tail = STEP(p, 1); tail_index = 0; pc = PASS_RELEASE
+       :: else -> look_from_tail()
+       fi
+     }
+  :: d_step {
+       pc == PASS_RELEASE ->
+       RELEASE(p, 0);
+       p = STEP(p, 1); x = 0; q = p; qx = x; pc = LOOK
+     }
 #endif
 #ifndef M_EMPTY_AT_ONCE
-     d_step {
-       c = (tail == p && tail_index == x -> 0 : 1);
-       p = tail; x = tail_index; q = p; qx = x
+  :: d_step {
+       pc == EMPTY ->
+       if
+       :: tail == p && tail_index == x -> pc = HINT
+       :: else -> look_from_tail()
+       fi
      }
-     if
-     :: c == 1 -> c = 0; goto again
-     :: else
-     fi;
 #endif
-     /* nothing_there() */
-     if
-     :: closed ->
-        d_step {
+  /* nothing_there() */
+  :: d_step {
+       pc == HINT ->
+       if
+       :: closed -> pc = CLOSED
+       :: else -> assert(look); look = false; pc = WAIT /* EMPTY */
+       fi
+     }
+  :: d_step {
+       pc == CLOSED ->
+       if
 #ifdef M_HINT_TRUSTED
-          c = (head == p && x == 0 -> 1 : 0)
+       :: head == p && x == 0 ->
 #else
-          c = (mark && head == p && x == 0 -> 1 : 0)
+       :: mark && head == p && x == 0 ->
 #endif
-        }
-        if
-        :: c == 1 -> c = 0; goto finished /* CLOSED */
-        :: else
-        fi
-     :: else
-     fi;
-     assert(look); /* EMPTY */
-     look = false;
-     d_step {
-       tail != p || tail_index != x || published[p % CAP] == STAMP(p) ||
-           (closed && mark && head == p) ->
-       p = tail; x = tail_index; q = p; qx = x
+          p = 0; x = 0; q = 0; qx = 0; most = 0; look = false; pc = ENDED
+       :: else -> assert(look); look = false; pc = WAIT /* EMPTY */
+       fi
      }
-     goto again
-  :: else
-  fi;
-  look = false;
-  d_step {
-    if
-    :: tail == p && tail_index == x -> tail = q; tail_index = qx; c = 1
-    :: else -> p = tail; x = tail_index; q = p; qx = x; n = 0
-    fi
-  }
-  if
-  :: c == 0 -> goto again
-  :: else
-  fi;
-  #ifdef BY_TICKET
-  d_step { c = 0; q = p; qx = x; most = n } /* to mark them later */
+  :: d_step {
+       pc == WAIT && (tail != p || tail_index != x || published[p % CAP] == STAMP(p) ||
+                      (closed && mark && head == p)) ->
+       look_from_tail()
+     }
+  :: d_step {
+       pc == EXCHANGE ->
+       if
+       :: tail == p && tail_index == x ->
+          tail = q; tail_index = qx;
+#ifdef BY_TICKET
+          q = p; qx = x; most = n; /* to mark them later */
 #else
-  d_step { c = 0; q = 0; qx = 0; most = 0 }
+          q = 0; qx = 0; most = 0;
 #endif
+          pc = PART
+       :: else -> look_from_tail()
+       fi
+     }
   /* copy_out() */
-  do
-  :: n > 0 ->
-     d_step {
+  :: d_step {
+       pc == PART ->
        c = count[p % CAP]; /* count_of() */
-       part = LEAST(c - x, n)
-     }
-#ifdef M_RELEASE_EARLY
-     if
-     :: part == c -> d_step { RELEASE(p, c); taken[p % R] = 0 }
-     :: else
-     fi;
-#endif
-#ifdef M_PART_EARLY
-     if
-     :: part != c ->
-        d_step { i = taken[p % R] + part; taken[p % R] = i }
-        if
-        :: i == c -> d_step { RELEASE(p, c); taken[p % R] = 0 }
-        :: else
-        fi;
-        i = 0
-     :: else
-     fi;
-#endif
-     do
-     :: i < part ->
-        assert(item_a[(p % CAP) * CELL + x + i] == TICKET(p, x + i));
-        d_step {
-          assert(item_b[(p % CAP) * CELL + x + i] == TICKET(p, x + i));
-          i++; g_consumed++
-        }
-     :: else -> i = 0; break
-     od;
-     /* release_part() */
-#ifndef M_RELEASE_EARLY
-     if
-     :: part == c -> d_step { RELEASE(p, c); taken[p % R] = 0 }
-     :: else
-     fi;
-#endif
-#ifndef M_PART_EARLY
-     if
-     :: part != c ->
-#if defined(M_FIRST_RELEASES)
-        i = c;
-#elif defined(M_COUNT_TORN)
-        i = taken[p % R] + part;
-        taken[p % R] = i;
+       part = LEAST(c - x, n);
+#if defined(M_RELEASE_EARLY)
+       pc = (part == c -> RELEASED : COPY)
+#elif defined(M_PART_EARLY)
+       pc = (part == c -> COPY : RELEASED)
+#elif defined(WHOLE)
+       copy_items(); pc = RELEASED
 #else
-        d_step { i = taken[p % R] + part; taken[p % R] = i }
+       pc = COPY
 #endif
-        if
-        :: i == c ->
-           d_step {
+     }
+#ifdef WHOLE
+#if defined(M_RELEASE_EARLY) || defined(M_PART_EARLY)
+  :: d_step { pc == COPY -> copy_items(); copied() }
+#endif
+#else
+  :: d_step { pc == COPY -> assert(item_a[PLACE_OF_ITEM(p, x + i)] == TICKET(p, x + i)); pc = ITEM_B }
+  :: d_step {
+       pc == ITEM_B ->
+       assert(item_b[PLACE_OF_ITEM(p, x + i)] == TICKET(p, x + i));
+       i++; g_consumed++;
+       if
+       :: i < part -> pc = COPY
+       :: else -> i = 0; copied()
+       fi
+     }
+#endif
+  /* release_part() */
+#if defined(M_RELEASE_EARLY)
+#define RELEASED_ALL pc = COPY
+#else
+#define RELEASED_ALL end_cell()
+#endif
+#if defined(M_PART_EARLY)
+#define RELEASED_PART i = 0; pc = COPY
+#else
+#define RELEASED_PART end_cell()
+#endif
+  :: d_step {
+       pc == RELEASED ->
+       if
+       :: part == c -> RELEASE(p, c); taken[p % R] = 0; RELEASED_ALL
+       :: else ->
+#if defined(M_FIRST_RELEASES)
+          pc = LAST
+#elif defined(M_COUNT_TORN)
+          i = taken[p % R] + part; pc = ADDED
+#else
+          i = taken[p % R] + part; taken[p % R] = i;
+          if
+          :: i == c -> pc = LAST
+          :: else -> RELEASED_PART
+          fi
+#endif
+       fi
+     }
+#ifdef M_COUNT_TORN
+  :: d_step {
+       pc == ADDED ->
+       taken[p % R] = i;
+       if
+       :: i == c -> pc = LAST
+       :: else -> RELEASED_PART
+       fi
+     }
+#endif
+  :: d_step {
+       pc == LAST ->
 #ifndef M_TAKEN_KEPT
-             taken[p % R] = 0;
+       taken[p % R] = 0;
 #endif
-             RELEASE(p, c)
-           }
-        :: else
-        fi;
-        i = 0
-     :: else
-     fi;
-#endif
-     d_step { n = n - part; c = 0; part = 0; p = STEP(p, 1); x = 0 }
-  :: else -> break
-  od;
-  skip;
+       RELEASE(p, c);
+       RELEASED_PART
+     }
 #ifdef BY_TICKET
   /* The items are finished: mark_done() of each ticket, or mark_done_many(). */
-  n = most;
-  do
-  :: n > 0 ->
-     d_step {
-       i = 1 << qx;
-#ifdef MANY
-       if
-       :: n > 1 && qx == 0 && (g_none & BIT(q, 1)) == 0 -> i = 3
-       :: else
-       fi
+  MARK_STEPS(q, i, marked())
 #endif
-     }
-     mark_done(q, i);
-     d_step {
-       if
-       :: i == 3 -> n = n - 2; qx = 2
-       :: else -> n--; qx++
-       fi;
-       i = 0;
-       if
-       :: qx >= CELL || (g_none & BIT(q, qx)) != 0 -> q = STEP(q, 1); qx = 0
-       :: else
-       fi
-     }
-  :: else -> break
-  od;
-  skip;
-#endif
-  d_step { p = 0; x = 0; q = 0; qx = 0; n = 0; most = 0 }
-  goto start;
-finished:
-  skip;
-  d_step { p = 0; x = 0; q = 0; qx = 0; n = 0; most = 0; look = false }
+  :: pc == ENDED -> break
+  od
 }
 
 /* vyre_ring_close() */
@@ -696,7 +859,7 @@ proctype attacher()
 /* Marks a ticket that is done already, or was never issued: without effect. */
 proctype marker()
 {
-  byte p, i, w, w_bits, items;
+  byte pc = ENDED, p, i, w, w_bits, items;
   if
   :: p = FIRST
   :: p = STEP(FIRST, 1)
@@ -704,20 +867,20 @@ proctype marker()
   :: p = STEP(FIRST, 3)
   fi;
   if
-  :: i = 0
   :: i = 1
+  :: i = 2
   fi;
   d_step {
-    (g_said & BIT(p, i)) != 0 || BEHIND(published[p % CAP], STAMP(p)) || g_producing == 0 ->
+    (g_said & BITS(p, i)) != 0 || BEHIND(published[p % CAP], STAMP(p)) || g_producing == 0 ->
     if
-    :: (g_said & BIT(p, i)) != 0 || BEHIND(published[p % CAP], STAMP(p))
-    :: else -> i = 2
+    :: (g_said & BITS(p, i)) != 0 || BEHIND(published[p % CAP], STAMP(p)) -> pc = MARK
+    :: else
     fi
   }
-  if
-  :: i < 2 -> mark_done(p, (1 << i))
-  :: else
-  fi
+  do
+  MARK_STEPS(p, i, pc = ENDED)
+  :: pc == ENDED -> break
+  od
 }
 #endif
 
@@ -813,7 +976,10 @@ init
   assert(tail == head && tail_index == 0);
   d_step {
     do
-    :: i < R -> assert(!g_busy[i % CAP] && taken[i] == 0); i++
+    :: i < R ->
+       assert(!g_busy[i % CAP] && taken[i] == 0);
+       assert(WORD_IS_FREE(STEP(head, i))); /* no mark is lost */
+       i++
     :: else -> break
     od
   }
