@@ -17,11 +17,6 @@ void vyre__bind(const vyre_pending *pending, uint32_t buffer, vyre_access access
     out_binding->kind = VYRE_BINDING_WORKGROUP;
 }
 
-static vyre_buffer *where(const vyre_pending *pending, uint32_t buffer)
-{
-  return pending->on_buffers ? pending->lent[buffer] : pending->stage->buffers[buffer];
-}
-
 void vyre__bind_staged(const vyre_pending *pending, uint32_t buffer, vyre_access access,
                        vyre_binding *out_binding)
 {
@@ -29,7 +24,7 @@ void vyre__bind_staged(const vyre_pending *pending, uint32_t buffer, vyre_access
   if (out_binding->kind == VYRE_BINDING_WORKGROUP)
     return;
   out_binding->kind = VYRE_BINDING_BUFFER;
-  out_binding->buffer = where(pending, buffer)->handle;
+  out_binding->buffer = vyre__staged(pending, buffer)->handle;
 }
 
 static void bind_own(uint32_t id, const vyre_buffer *buffer, uint64_t size, uint32_t element_size,

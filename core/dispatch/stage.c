@@ -96,11 +96,6 @@ static vyre_status fill(vyre_pending *pending, vyre_error *err)
   return status;
 }
 
-static vyre_buffer *where(const vyre_pending *pending, uint32_t index)
-{
-  return pending->on_buffers ? pending->lent[index] : pending->stage->buffers[index];
-}
-
 static vyre_status make_shadow(vyre_pending *pending, vyre_error *err)
 {
   const vyre_program *program = pending->program;
@@ -119,8 +114,8 @@ static vyre_status make_shadow(vyre_pending *pending, vyre_error *err)
     if (!program->buffers[i].written)
       continue;
     if (pending->shape.sizes[i])
-      status =
-          vyre_buffer_copy(stage->shadow, at, where(pending, i), 0, pending->shape.sizes[i], err);
+      status = vyre_buffer_copy(stage->shadow, at, vyre__staged(pending, i), 0,
+                                pending->shape.sizes[i], err);
     at = (at + pending->shape.sizes[i] + 15) & ~15ull;
   }
   if (status != VYRE_OK)
@@ -254,7 +249,7 @@ vyre_status vyre__stage_compare(vyre_pending *pending, bool first, bool *out_cha
       continue;
     status = ensure_memory(pending, now, have, size, i, err);
     if (status == VYRE_OK)
-      status = vyre_buffer_download(where(pending, i), 0, *now, size, err);
+      status = vyre_buffer_download(vyre__staged(pending, i), 0, *now, size, err);
     if (status != VYRE_OK || first || !memcmp(*now, stage->copies[i], size))
       continue;
     *out_changed = true;

@@ -36,6 +36,12 @@ void vyre__stage_give(vyre_pending *pending);
 /* NULL is accepted. */
 void vyre__stage_destroy(vyre__stage *stage);
 
+/* A buffer of the program on the device: the caller's, or the stage's own. */
+static inline vyre_buffer *vyre__staged(const vyre_pending *pending, uint32_t buffer)
+{
+  return pending->on_buffers ? pending->lent[buffer] : pending->stage->buffers[buffer];
+}
+
 /* Tells the device the pass that it is in. */
 vyre_status vyre__stage_set_pass(vyre_pending *pending, uint32_t pass, vyre_error *err);
 
