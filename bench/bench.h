@@ -23,13 +23,27 @@ typedef struct bench_options {
   const char *device; /* selector; NULL: "cpu" */
   const char *self;   /* this program's file; NULL: /proc/self/exe */
   FILE *progress;     /* a line a round, or NULL */
-  const char *cells;  /* ring: which of them; NULL: all */
-  const char *peers;  /* ring: the module with the others; NULL: beside this program */
+  const char *cells;  /* which of them; NULL: all */
+  const char *peers;  /* the module with the others; NULL: beside this program */
+  uint32_t segments;  /* gridsync: the most of each */
+  uint32_t passes;
+  uint32_t words;
+  uint32_t edges;
 } bench_options;
 #define BENCH_OPTIONS_INIT                                                                         \
   {                                                                                                \
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                                \
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                    \
   }
+
+/* Options that a benchmark looks at. */
+#define BENCH_JOBS (1u << 0)
+#define BENCH_ROUNDS (1u << 1)
+#define BENCH_MS (1u << 2)
+#define BENCH_SOAK (1u << 3)
+#define BENCH_DEVICE (1u << 4)
+#define BENCH_CELLS (1u << 5)
+#define BENCH_PEERS (1u << 6)
+#define BENCH_SIZES (1u << 7) /* segments, passes, words, edges */
 
 /* What a row's value is held against. */
 typedef enum bench_verdict {
@@ -95,6 +109,7 @@ typedef struct bench_entry {
   const char *name;
   const char *summary;
   bench_run_fn run;
+  uint32_t options; /* BENCH_… that it looks at */
 } bench_entry;
 
 /* The index-th benchmark, NULL past the last; the one called `name`, or NULL. */
@@ -109,6 +124,9 @@ vyre_status bench_start(const bench_options *options, bench_report *report, vyre
 
 /* P4: the ring against other queues, in one process; or its soak, which checks itself. */
 vyre_status bench_ring(const bench_options *options, bench_report *report, vyre_error *err);
+
+/* P3: grid-sync programs on each route; reachability beside other searches. */
+vyre_status bench_gridsync(const bench_options *options, bench_report *report, vyre_error *err);
 
 /*
  * The hidden verbs that bench_start() runs this program with: `vyre bench @empty` and

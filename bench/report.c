@@ -213,9 +213,14 @@ double bench_now(void)
 
 static const bench_entry entries[] = {
     {"engine", "10 000 jobs of 1 KiB: engine, plain loop, a dispatch a job; start of a process",
-     bench_engine},
-    {"ring", "the ring against other queues, with 1, 2 and 4 threads a side; --soak", bench_ring},
-    {"start", "a fresh process up to its first result, beside an empty one", bench_start}};
+     bench_engine, BENCH_JOBS | BENCH_ROUNDS | BENCH_DEVICE},
+    {"gridsync", "grid-sync programs on each route; reachability beside other searches",
+     bench_gridsync,
+     BENCH_ROUNDS | BENCH_MS | BENCH_DEVICE | BENCH_CELLS | BENCH_PEERS | BENCH_SIZES},
+    {"ring", "the ring against other queues, with 1, 2 and 4 threads a side; --soak", bench_ring,
+     BENCH_ROUNDS | BENCH_MS | BENCH_SOAK | BENCH_CELLS | BENCH_PEERS},
+    {"start", "a fresh process up to its first result, beside an empty one", bench_start,
+     BENCH_JOBS | BENCH_ROUNDS | BENCH_DEVICE}};
 
 const bench_entry *bench_at(uint32_t index)
 {

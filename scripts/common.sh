@@ -104,3 +104,10 @@ build() {
   shift
   (cd "$root" && cmake --build --preset "$preset" -j "$jobs" ${1:+--target "$@"} -- --quiet)
 }
+
+# build_bench OPTION TARGET: a release build with what a benchmark is compared with, in build-bench.
+build_bench() {
+  cmake -S "$root" -B "$root/build-bench" -G Ninja --log-level=WARNING \
+    -DCMAKE_BUILD_TYPE=Release "-D$1=ON" -DVYRE_BUILD_TESTS=OFF >/dev/null
+  cmake --build "$root/build-bench" -j "$jobs" --target runtime "$2" -- --quiet
+}

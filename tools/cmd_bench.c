@@ -10,6 +10,8 @@
 static const char help[] =
     "Usage: vyre bench NAME [--json FILE] [--device SEL] [--rounds N] [--jobs N] [--ms N]\n"
     "       vyre bench ring [--cells LIST] [--peers FILE] [--soak[=SECONDS]]\n"
+    "       vyre bench gridsync [--cells LIST] [--peers FILE] [--segments N] [--passes N]\n"
+    "                           [--words N] [--edges N]\n"
     "       vyre bench --list\n"
     "\n"
     "Runs a benchmark.  What is compared is measured in one process and told as ratios; rows\n"
@@ -19,9 +21,13 @@ static const char help[] =
     "  -d, --device SEL   which device; default cpu\n"
     "      --rounds N     measured rounds; default: the benchmark's own\n"
     "      --jobs N       work items a round; default: the benchmark's own\n"
-    "      --ms N         ring: milliseconds of one measurement\n"
-    "      --cells LIST   ring: which: 1P1C, 2P2C:32 or hand-off, separated by commas\n"
-    "      --peers FILE   ring: the module with other queues; scripts/bench-ring builds it\n"
+    "      --ms N         ring, gridsync: milliseconds of one measurement\n"
+    "      --cells LIST   which, separated by commas.  ring: 1P1C, 2P2C:32 or hand-off;\n"
+    "                     gridsync: barrier, segments, passes, words, uniform, power\n"
+    "      --peers FILE   the module with what it is compared with: ring: other queues, built by\n"
+    "                     scripts/bench-ring; gridsync: a search, by scripts/bench-gridsync\n"
+    "      --segments N, --passes N, --words N, --edges N\n"
+    "                     gridsync: the most of each; default 128, 64, 4m (2^22), 1000000\n"
     "      --soak[=N]     ring: check it for N seconds (60) instead of measuring\n"
     "  -l, --list         the names\n"
     "  -h, --help         this text\n"
@@ -68,9 +74,12 @@ static int run_bench(const bench_entry *entry, const bench_options *options, con
   return exit_status;
 }
 
-/* The option that takes a number: where it goes. */
-static uint32_t *number_of(bench_options *options, int option)
+/* The option that takes a number: where it goes, and the most that it may be. */
+static uint32_t *number_of(bench_options *options, int option, uint32_t *out_most)
 {
+  *out_most = option == 'g'                    ? 4096
+              : option == 'w' || option == 'e' ? UINT32_C(1) << 28
+                                               : UINT32_MAX;
   switch (option) {
   case 'r':
     return &options->rounds;
@@ -80,22 +89,45 @@ static uint32_t *number_of(bench_options *options, int option)
     return &options->ms;
   case 's':
     return &options->soak;
+  case 'g':
+    return &options->segments;
+  case 'a':
+    return &options->passes;
+  case 'w':
+    return &options->words;
+  case 'e':
+    return &options->edges;
   default:
     return NULL;
   }
 }
 
-/* An option that the benchmark does not look at; NULL if there is none. */
+/* An option that was given and that the benchmark does not look at; NULL if there is none. */
 static const char *out_of_place(const bench_entry *entry, const bench_options *options)
 {
-  if (entry->run == bench_ring) {
-    return options->jobs != 0 ? "--jobs" : options->device != NULL ? "--device" : NULL;
+  const struct {
+    const char *name;
+    bool given;
+    uint32_t option;
+  } rows[] = {{"--jobs", options->jobs != 0, BENCH_JOBS},
+              {"--rounds", options->rounds != 0, BENCH_ROUNDS},
+              {"--ms", options->ms != 0, BENCH_MS},
+              {"--soak", options->soak != 0, BENCH_SOAK},
+              {"--device", options->device != NULL, BENCH_DEVICE},
+              {"--cells", options->cells != NULL, BENCH_CELLS},
+              {"--peers", options->peers != NULL, BENCH_PEERS},
+              {"--segments", options->segments != 0, BENCH_SIZES},
+              {"--passes", options->passes != 0, BENCH_SIZES},
+              {"--words", options->words != 0, BENCH_SIZES},
+              {"--edges", options->edges != 0, BENCH_SIZES}};
+  size_t i;
+
+  for (i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    if (rows[i].given && (entry->options & rows[i].option) == 0) {
+      return rows[i].name;
+    }
   }
-  return options->soak != 0       ? "--soak"
-         : options->ms != 0       ? "--ms"
-         : options->cells != NULL ? "--cells"
-         : options->peers != NULL ? "--peers"
-                                  : NULL;
+  return NULL;
 }
 
 static int run(int argc, char **argv)
@@ -107,6 +139,10 @@ static int run(int argc, char **argv)
                                         {"ms", required_argument, NULL, 'm'},
                                         {"cells", required_argument, NULL, 'c'},
                                         {"peers", required_argument, NULL, 'p'},
+                                        {"segments", required_argument, NULL, 'g'},
+                                        {"passes", required_argument, NULL, 'a'},
+                                        {"words", required_argument, NULL, 'w'},
+                                        {"edges", required_argument, NULL, 'e'},
                                         {"soak", optional_argument, NULL, 's'},
                                         {"list", no_argument, NULL, 'l'},
                                         CLI_HELP_OPTION,
@@ -115,6 +151,7 @@ static int run(int argc, char **argv)
   const bench_entry *entry;
   const char *json = NULL, *extra;
   uint64_t number;
+  uint32_t *place, most;
   int option, exit_status;
 
   if (argc > 1 && bench_child(argc - 1, argv + 1, &exit_status)) {
@@ -139,11 +176,16 @@ static int run(int argc, char **argv)
     case 'n':
     case 'm':
     case 's':
+    case 'g':
+    case 'a':
+    case 'w':
+    case 'e':
       number = SOAK_SECONDS;
-      if (optarg != NULL && !cli_number(optarg, 1, UINT32_MAX, &number)) {
-        return cli_usage("'%s': give a number from 1 to %u", optarg, UINT32_MAX);
+      place = number_of(&options, option, &most);
+      if (optarg != NULL && !cli_number(optarg, 1, most, &number)) {
+        return cli_usage("'%s': give a number from 1 to %u", optarg, most);
       }
-      *number_of(&options, option) = (uint32_t)number;
+      *place = (uint32_t)number;
       break;
     case 'l':
       return list_all();

@@ -1,0 +1,97 @@
+/*
+ * bench_gridsync.c - grid-sync programs on each route, in one process, by turns: what a segment
+ * costs and how that grows; what is left of it when it does nothing; reachability in graphs,
+ * beside other searches.  Every result is checked before it is measured.
+ */
+#include "bench/gridsync_bench.h"
+
+#include <string.h>
+
+#define DEFAULT_ROUNDS 7u
+#define DEFAULT_MS 20u
+#define DEFAULT_SEGMENTS 128u
+#define DEFAULT_PASSES 64u
+#define DEFAULT_WORDS (1u << 22)
+#define DEFAULT_EDGES 1000000u
+
+static const struct {
+  const char *name;
+  vyre_status (*run)(gridsync_bench *bench, vyre_error *err);
+} cells[] = {{"barrier", gridsync_barrier}, {"segments", gridsync_segments},
+             {"passes", gridsync_passes},   {"words", gridsync_words},
+             {"uniform", gridsync_uniform}, {"power", gridsync_power}};
+#define CELLS (sizeof cells / sizeof cells[0])
+
+/* True if the list, words separated by commas, has the name; NULL has all. */
+static bool wanted(const char *list, const char *name)
+{
+  for (; list; ++list) {
+    const size_t length = strcspn(list, ",");
+    if (length == strlen(name) && !memcmp(list, name, length))
+      return true;
+    list += length;
+    if (!*list)
+      return false;
+  }
+  return true;
+}
+
+static vyre_status check_cells(const char *list, vyre_error *err)
+{
+  for (; list; ++list) {
+    const size_t length = strcspn(list, ",");
+    bool known = false;
+    for (size_t i = 0; i < CELLS; ++i)
+      known |= length == strlen(cells[i].name) && !memcmp(list, cells[i].name, length);
+    if (!known) {
+      if (err) {
+        err->code = VYRE_ERROR_INVALID_ARGUMENT;
+        snprintf(err->message, sizeof err->message, "there is no cell '%.*s'", (int)length, list);
+        snprintf(err->fix, sizeof err->fix,
+                 "name cells as barrier, segments, passes, words, uniform or power, separated by "
+                 "commas");
+      }
+      return VYRE_ERROR_INVALID_ARGUMENT;
+    }
+    list += length;
+    if (!*list)
+      break;
+  }
+  return VYRE_OK;
+}
+
+static void describe(const gridsync_bench *bench)
+{
+  static const char *const syncs[] = {"cannot synchronise its grid", "synchronises its grid",
+                                      "emulates a grid barrier"};
+  const vyre_device_info *info = &bench->device.info;
+  bench_report *report = bench->report;
+  snprintf(report->title, sizeof report->title, "gridsync: %u rounds of %u ms", bench->rounds,
+           bench->ms);
+  snprintf(report->device, sizeof report->device, "%.24s (%.48s)", info->selector, info->name);
+  bench_report_note(report, "device: %s%s%s", info->grid_sync < 3 ? syncs[info->grid_sync] : "?",
+                    info->grid_sync_reason[0] ? ": " : "", info->grid_sync_reason);
+}
+
+vyre_status bench_gridsync(const bench_options *options, bench_report *report, vyre_error *err)
+{
+  gridsync_bench bench = {.options = options,
+                          .report = report,
+                          .rounds = options->rounds ? options->rounds : DEFAULT_ROUNDS,
+                          .ms = options->ms ? options->ms : DEFAULT_MS,
+                          .segments = options->segments ? options->segments : DEFAULT_SEGMENTS,
+                          .passes = options->passes ? options->passes : DEFAULT_PASSES,
+                          .words = options->words ? options->words : DEFAULT_WORDS,
+                          .edges = options->edges ? options->edges : DEFAULT_EDGES};
+  vyre_status status = check_cells(options->cells, err);
+  if (status != VYRE_OK)
+    return status;
+  status = bench_device_open(&bench.device, options->device, err);
+  if (status == VYRE_OK)
+    describe(&bench);
+  for (size_t i = 0; i < CELLS && status == VYRE_OK; ++i)
+    if (wanted(options->cells, cells[i].name))
+      status = cells[i].run(&bench, err);
+  bench_device_close(&bench.device);
+  return status;
+}
