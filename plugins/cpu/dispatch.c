@@ -278,6 +278,19 @@ static void place_bindings(vyre_backend_pending *launch, const vyre_dispatch_des
   launch->context.counts = counts;
 }
 
+static bool is_fused(const vyre_backend_pending *launch)
+{
+  return (launch->entry->flags & VYRE_NATIVE_FUSED) != 0;
+}
+
+static bool is_short_fused(const vyre_backend_pending *launch, const vyre_dispatch_desc *desc)
+{
+  const uint32_t last = desc->binding_count - 1;
+  return launch->group_count == 1 && desc->binding_count && launch->bindings[last] &&
+         vyre__cpu_grid_is_short(launch->bindings[last], binding_at(desc, last)->size,
+                                 launch->items);
+}
+
 /* How the groups are shared out. */
 static void place_grid(vyre_backend_pending *launch, const vyre_dispatch_desc *desc,
                        const vyre_backend_device *device)
@@ -297,9 +310,9 @@ static void place_grid(vyre_backend_pending *launch, const vyre_dispatch_desc *d
     launch->chunk = 1;
   launch->max_runners = vyre__cpu_runners_most(device, launch->entry, launch->items);
   launch->spins = vyre__cpu_grid_spins(device, launch->group_count);
+  const bool small = launch->group_count <= INLINE_ITEMS / launch->items;
   launch->run_inline = !(launch->entry->flags & VYRE_NATIVE_MAY_WAIT) &&
-                       (launch->cooperative ? launch->group_count == 1
-                                            : launch->group_count <= INLINE_ITEMS / launch->items);
+                       (is_fused(launch) ? is_short_fused(launch, desc) : small);
 }
 
 static vyre_status make_launch(vyre_backend_device *device, const vyre_dispatch_desc *desc,

@@ -4,8 +4,10 @@
  *
  * The barrier's two words lie in the program's control words, each on a line of its own, and start
  * as zeros.  Who arrives last opens the barrier: it takes the count back and raises the generation,
- * which the others watch.  They spin for about as long as a sleep and a wake-up would take, then
- * sleep on the generation's word.  Nobody makes a system call to wake sleepers that do not exist.
+ * which the others watch.  They spin for some microseconds if each has a core to itself, then give
+ * their core away a few times, which is cheaper than a sleep and a wake-up where threads share
+ * cores, then sleep on the generation's word.  Nobody makes a system call to wake sleepers that do
+ * not exist.
  */
 #include "grid.h"
 
@@ -14,21 +16,46 @@
 
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-/* Looks, with a pause after each, before a group sleeps. */
+/* Looks with a pause after each, about 5 us, and looks with a yield after each, before a sleep. */
 #define SPINS 256u
+#define YIELDS 20u
 
 /* Sleepers look by themselves so often whether the launch has failed: a group that has left its
    part comes to no barrier, and wakes nobody. */
 #define LOOK_NS 1000000
 
+/* Items of all steps and passes that take about a millisecond. */
+#define SHORT_ITEMS 1048576.0
+
 uint32_t vyre__cpu_grid_spins(const vyre_backend_device *device, uint64_t groups)
 {
   /* With more groups than cores those that are awaited need the core of the one that waits. */
   return groups <= device->core_count ? SPINS : 0;
+}
+
+bool vyre__cpu_grid_is_short(const void *words, uint64_t size, uint32_t items)
+{
+  const vyre_u32 *control = words;
+  const uint64_t count = size / sizeof(*control);
+  double sum = 0; /* an estimate: no overflow */
+  if (count <= VYRE_CONTROL_LIMIT)
+    return false;
+  /* Relaxed: if another launch writes here, any answer will do. */
+  const double passes = __atomic_load_n(&control[VYRE_CONTROL_LIMIT], __ATOMIC_RELAXED);
+  for (uint64_t at = VYRE_CONTROL_GROUPS; at + 3 <= count; at += 3) {
+    double groups = 1;
+    for (uint64_t d = 0; d < 3; ++d)
+      groups *= __atomic_load_n(&control[at + d], __ATOMIC_RELAXED);
+    if (groups == 0)
+      break;
+    sum += groups * items;
+  }
+  return sum * passes <= SHORT_ITEMS;
 }
 
 /* -------- how many -------- */
@@ -68,24 +95,32 @@ vyre_status vyre__cpu_cooperative_groups(vyre_backend_device *device, vyre_backe
 
 /* -------- the barrier -------- */
 
-/* Until the generation is no longer `seen`, or the launch has failed. */
+/* True once the generation is no longer `seen`, or the launch has failed. */
+static bool is_over(const vyre_backend_pending *launch, const vyre_u32 *generation, vyre_u32 seen)
+{
+  /* Sequentially consistent: an acquire that pairs with the raising in vyre__cpu_grid_barrier(),
+     behind which lie all stores of all groups before the barrier; a sleeper needs more (below).
+     Relaxed: `failed` says no more than that. */
+  return __atomic_load_n(generation, __ATOMIC_SEQ_CST) != seen ||
+         __atomic_load_n(&launch->failed, __ATOMIC_RELAXED);
+}
+
 static void wait_for(vyre_backend_pending *launch, vyre_u32 *generation, vyre_u32 seen)
 {
   const struct timespec look = {0, LOOK_NS};
-  for (uint32_t i = 0; i < launch->spins; ++i) {
-    /* Acquire: pairs with the raising in vyre__cpu_grid_barrier(), behind which lie all stores of
-       all groups before the barrier.  Relaxed: `failed` says no more than that. */
-    if (__atomic_load_n(generation, __ATOMIC_ACQUIRE) != seen ||
-        __atomic_load_n(&launch->failed, __ATOMIC_RELAXED))
+  for (uint32_t i = 0; i < launch->spins + YIELDS; ++i) {
+    if (is_over(launch, generation, seen))
       return;
-    vyre_pause();
+    if (i < launch->spins)
+      vyre_pause();
+    else
+      sched_yield();
   }
   /* Sequentially consistent, as the raising and the look at `sleepers` after it: either that look
      sees this addition, or the look at the generation below sees the new one.  The system looks at
      it again before it lets a thread sleep. */
   __atomic_fetch_add(&launch->sleepers, 1, __ATOMIC_SEQ_CST);
-  while (__atomic_load_n(generation, __ATOMIC_SEQ_CST) == seen &&
-         !__atomic_load_n(&launch->failed, __ATOMIC_RELAXED))
+  while (!is_over(launch, generation, seen))
     syscall(SYS_futex, generation, FUTEX_WAIT_PRIVATE, seen, &look, NULL, 0);
   /* Relaxed: a number that is too high for a moment costs one system call. */
   __atomic_fetch_sub(&launch->sleepers, 1, __ATOMIC_RELAXED);
