@@ -5,11 +5,12 @@
  *   - Every alternative of `a | b` counts.
  *   - `a` is the package of that name and of the architecture of who asks, whatever version is
  * asked for; and every other package that provides `a`, in a version that fits if one is asked for.
- *     `a:amd64` is the package of that architecture, `a:native` that of the machine's.
- *   - A package that is Multi-Arch: foreign serves every architecture.
- *   - A name that no installed package bears is passed over, though others may provide it.  Nobody
- *     bears `a:any`, which packages provide that are Multi-Arch: allowed.  Whoever wants such names
- *     to be followed too asks for them (`virtual_too`).
+ *   - A name that no installed package bears is passed over, though others may provide it.  To apt a
+ *     name with an architecture behind it, `a:any` or `a:amd64`, is such a name.
+ * Whoever wants names to be followed that are only provided asks for them (`virtual_too`); then
+ *   - `a:any` is provided by packages that are Multi-Arch: allowed;
+ *   - `a:amd64` is the package of that architecture, `a:native` that of the machine's;
+ *   - a package that is Multi-Arch: foreign serves every architecture.
  */
 #include "dpkg.h"
 
@@ -352,7 +353,7 @@ static bool serves(const dpkg *d, const offer *o, const term *t, const char *arc
 static bool is_borne(const dpkg *d, const offer *begin, const offer *end, const term *t,
                      const char *architecture)
 {
-  for (const offer *o = begin; o < end; o++) {
+  for (const offer *o = begin; o < end && t->qualifier.length == 0; o++) {
     if (o->own && serves(d, o, t, architecture)) {
       return true;
     }
