@@ -35,3 +35,8 @@ vyre__optional_part(VYRE_BUILD_TESTS cmocka VYRE_CMOCKA "Build the tests"
   "Install cmocka (Debian: apt-get install pkg-config libcmocka-dev) to build the tests.")
 vyre__optional_part(VYRE_BUILD_TOOLS jansson VYRE_JANSSON "Build the command vyre"
   "Install jansson (Debian: apt-get install pkg-config libjansson-dev) to build the tools.")
+vyre__optional_part(VYRE_BUILD_CONFORMANCE libmd VYRE_LIBMD "Build the command vyre-conform"
+  "Install libmd (Debian: apt-get install pkg-config libmd-dev) to build the conformance suite.")
+if(VYRE_BUILD_CONFORMANCE AND NOT VYRE_JANSSON_FOUND)
+  message(FATAL_ERROR "VYRE_BUILD_CONFORMANCE needs jansson too. Install libjansson-dev.")
+endif()

@@ -5,7 +5,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=$(nproc 2>/dev/null || echo 2)
 
 # What a build needs, and what the tests need besides.  Debian's names.
-build_packages=(gcc libc6-dev binutils cmake ninja-build pkg-config libjansson-dev)
+build_packages=(gcc libc6-dev binutils cmake ninja-build pkg-config libjansson-dev libmd-dev)
 test_packages=(g++ libcmocka-dev clang libclang-rt-14-dev util-linux spin)
 lint_packages=(clang-format clang-tidy shellcheck git)
 

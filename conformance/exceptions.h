@@ -1,0 +1,38 @@
+/*
+ * exceptions.h - cases that a vendor knows to fail: a JSON file
+ *
+ *     [{"case": "bindings.zero_size", "reason": "…", "abi": "0.2", "expires": "2027-06-30"}, …]
+ *
+ * Names are exact.  An entry for another ABI version, one that has expired, one whose case passes,
+ * and one that matches no case are failures of their own.
+ */
+#ifndef VYRE_CONFORMANCE_EXCEPTIONS_H
+#define VYRE_CONFORMANCE_EXCEPTIONS_H
+
+#include "conformance/suite.h"
+
+#define CONFORM_MAX_EXCEPTIONS 256u
+
+typedef struct conform_exception {
+  char name[64];
+  char reason[256];
+  char expires[16];
+  bool used;
+} conform_exception;
+
+typedef struct conform_exceptions {
+  conform_exception rows[CONFORM_MAX_EXCEPTIONS];
+  uint32_t count;
+} conform_exceptions;
+
+/* `path` may be NULL: none.  False: told on stderr. */
+bool conform_read_exceptions(const char *path, conform_exceptions *out_exceptions);
+
+/*
+ * Turns failures that are excepted into CONFORM_EXPECTED, and passes that are excepted into
+ * failures.  Returns the number of entries that are wrong by themselves; each is told on stderr.
+ */
+uint32_t conform_apply_exceptions(conform_exceptions *exceptions, conform_results *results,
+                                  bool whole_suite);
+
+#endif
