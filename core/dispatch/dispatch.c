@@ -109,8 +109,10 @@ static vyre_status launch(vyre_pending *pending, const vyre__plan *plan, vyre_er
       say_reason(pending, plan, at, refused);
       return VYRE_OK;
     }
+    /* Launches that were started have written: the caller's buffers are not state 0 any more. */
+    const bool spoilt = pending->on_buffers && pending->result.launches;
     vyre__pending_forget(pending);
-    if (!vyre__plan_may_fall(plan, at, status))
+    if (spoilt || !vyre__plan_may_fall(plan, at, status))
       return vyre__error_copy(err, &said);
     snprintf(refused, sizeof refused, "%s was refused: %.200s", vyre_route_name(ops->route),
              said.message);

@@ -2,6 +2,7 @@
 #include "core/dispatch/flight.h"
 
 #include "core/base/clock.h"
+#include "core/dispatch/control.h"
 #include "core/dispatch/pending.h"
 #include "core/dispatch/times.h"
 
@@ -104,15 +105,17 @@ static vyre_status check_slots(const vyre_pending *pending, const vyre_slot *slo
                      step_name(program, oldest(pending)->step), count, plugin, filled);
   for (uint32_t i = 0; i < count; ++i) {
     const bool own = buffers[i] < program->buffer_count;
+    const uint64_t size =
+        own ? pending->shape.sizes[buffers[i]] : sizeof(uint32_t) * VYRE_CONTROL_GROUPS;
     const char *name = own ? program->buffers[buffers[i]].name : "the control words";
     if (slots[i].binding_id != buffers[i])
       return VYRE_FAIL(err, VYRE_ERROR_DISPATCH_FAILED, report,
                        "plugin %s returned binding %u as output %u; expected is binding %u, '%s'",
                        plugin, slots[i].binding_id, i, buffers[i], name);
-    if (own && slots[i].size != pending->shape.sizes[buffers[i]])
+    if (slots[i].size != size)
       return VYRE_FAIL(err, VYRE_ERROR_DISPATCH_FAILED, report,
                        "plugin %s returned %llu bytes of '%s'; expected are %llu", plugin,
-                       U64(slots[i].size), name, U64(pending->shape.sizes[buffers[i]]));
+                       U64(slots[i].size), name, U64(size));
   }
   return VYRE_OK;
 }
