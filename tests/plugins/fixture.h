@@ -40,6 +40,8 @@
  *     groups_error        status of cooperative_groups                                0
  *     residency           status of a cooperative dispatch                            0
  *     passes_error        status of dispatch_passes                                   0
+ *     say_passes          passes that a whole run claims to have made; 0: the truth   0
+ *     barrier_ns          what a barrier of a fused launch costs at least             0
  * And:
  *     reset               all of the above and the counters below as at the start
  *
@@ -71,6 +73,7 @@
  *     increment    u32: every element of every binding that may be written, plus one
  *     saturate(K)  the same up to K: a fixpoint after K passes
  *     flip         the same, but exclusive-or with 1: never a fixpoint
+ *     or           u32: the last binding that may be written |= binding 0
  *     or_shift     u32: the last binding that may be written |= binding 0 << 1
  *     set(K)       u32: every element of the last binding that may be written is K
  *     add_low(K)   u32: the first half of the last binding that may be written, plus K

@@ -64,6 +64,8 @@ extern const char fixture__fault_name[];
   X(groups_error)                                                                                  \
   X(residency)                                                                                     \
   X(passes_error)                                                                                  \
+  X(say_passes)                                                                                    \
+  X(barrier_ns)                                                                                    \
   X(timestamps)                                                                                    \
   X(watch)                                                                                         \
   X(queries)                                                                                       \
@@ -192,6 +194,7 @@ enum {
   KERNEL_saturate,
   KERNEL_declared,
   KERNEL_flip,
+  KERNEL_or,
   KERNEL_or_shift,
   KERNEL_set,
   KERNEL_add_low,

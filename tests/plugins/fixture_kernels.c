@@ -2,6 +2,7 @@
 #include "fixture_inside.h"
 
 #include <string.h>
+#include <time.h>
 
 /* One launch of one entry, or one step of a fused one. */
 typedef struct work {
@@ -92,12 +93,12 @@ static uint32_t next_flip(uint32_t was, uint32_t argument)
   return was ^ 1u;
 }
 
-static void run_or_shift(const work *w, fixture__view *last)
+static void run_or(const work *w, fixture__view *last, uint32_t shift)
 {
   uint64_t i, n = fixture__least(words_of(&w->views[0]), words_of(last));
   for (i = 0; i < n; i++)
     fixture__put_word(last->bytes, i,
-                      fixture__word(last->bytes, i) | fixture__word(w->views[0].bytes, i) << 1);
+                      fixture__word(last->bytes, i) | fixture__word(w->views[0].bytes, i) << shift);
 }
 
 /* Words from `first` to before `end` of the last binding: plus the argument, or the argument. */
@@ -229,9 +230,10 @@ static vyre_status run_kernel(const work *w, const char **out_why)
   case KERNEL_flip:
     run_each(w, w->count, next_flip);
     break;
+  case KERNEL_or:
   case KERNEL_or_shift:
     if (last && w->views[0].bytes)
-      run_or_shift(w, last);
+      run_or(w, last, w->kernel->what == KERNEL_or_shift);
     break;
   case KERNEL_set:
     if (last)
@@ -284,6 +286,18 @@ static vyre_status run_step(const work *whole, uint32_t index, uint32_t pass, co
   return run_kernel(&w, out_why);
 }
 
+/* A barrier costs what `barrier_ns` says, so that a plan can be steered by costs. */
+static void pay_barrier(void)
+{
+  struct timespec now;
+  int64_t end = 0, at = 0;
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    at = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    end = end ? end : at + VALUE(barrier_ns);
+  } while (at < end);
+}
+
 static vyre_status run_fused(const work *w, const char **out_why)
 {
   unsigned char *control = control_of(w);
@@ -294,12 +308,16 @@ static vyre_status run_fused(const work *w, const char **out_why)
     return VYRE_ERROR_DISPATCH_FAILED;
   while (!status && pass < fixture__word(control, CONTROL_LIMIT)) {
     pass++;
-    for (i = 0; !status && i < w->kernel->step_count; i++)
+    for (i = 0; !status && i < w->kernel->step_count; i++) {
       status = run_step(w, i, pass, out_why);
+      if (VALUE(barrier_ns))
+        pay_barrier();
+    }
     if (fixture__word(control, CONTROL_TESTED) && fixture__word(control, CONTROL_CHANGED) < pass)
       break;
   }
-  fixture__put_word(control, CONTROL_PASSES, pass);
+  fixture__put_word(control, CONTROL_PASSES,
+                    VALUE(say_passes) ? (uint32_t)VALUE(say_passes) : pass);
   return status;
 }
 

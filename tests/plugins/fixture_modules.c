@@ -5,8 +5,9 @@
 #include <string.h>
 
 static const char *const kernel_names[KERNEL_COUNT] = {
-    "nothing",  "copy", "add",      "increment", "push",    "facts",    "fail",        "saturate",
-    "declared", "flip", "or_shift", "set",       "add_low", "add_high", "vyre_settle", "fused"};
+    "nothing", "copy",     "add",      "increment",   "push", "facts",
+    "fail",    "saturate", "declared", "flip",        "or",   "or_shift",
+    "set",     "add_low",  "add_high", "vyre_settle", "fused"};
 
 static int find_kernel(const char *name)
 {

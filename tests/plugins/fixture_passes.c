@@ -101,7 +101,8 @@ static void run_passes(passes *run, vyre_backend_pending *whole)
       break;
   }
   if (!whole->result)
-    fixture__put_word(run->control, CONTROL_PASSES, pass);
+    fixture__put_word(run->control, CONTROL_PASSES,
+                      VALUE(say_passes) ? (uint32_t)VALUE(say_passes) : pass);
 }
 
 vyre_status fixture__dispatch_passes(vyre_backend_device *device, const vyre_passes_desc *desc,

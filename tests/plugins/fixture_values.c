@@ -49,6 +49,8 @@ static int64_t default_of(fixture__value which)
     return 8;
   case VALUE_timestamps:
     return IS(clockless) || IS(promises_later);
+  case VALUE_clock:
+    return 1000; /* no launch starts at 0 */
   default:
     return 0;
   }
