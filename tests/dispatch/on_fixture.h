@@ -26,8 +26,19 @@ static inline void on_fixture_set(const on_fixture *on, const char *name, int64_
     on->plugin.set(name, value);
 }
 
-/* `fault` is a row of fixture_faults.def, "" for the correct plugin. */
-static inline void on_fixture_open(on_fixture *on, const char *fault, const char *selector)
+/* A control that is set before the context is made: devices are asked then. */
+typedef struct on_fixture_setting {
+  const char *name;
+  int64_t value;
+} on_fixture_setting;
+
+/*
+ * `fault` is a row of fixture_faults.def, "" for the correct plugin.  `allocator` is the context's,
+ * NULL for the C library's; settings end with one without a name, or are NULL.
+ */
+static inline void on_fixture_open_with(on_fixture *on, const char *fault, const char *selector,
+                                        const vyre_allocator *allocator,
+                                        const on_fixture_setting *settings)
 {
   char path[512];
   const char *files[] = {path};
@@ -41,13 +52,21 @@ static inline void on_fixture_open(on_fixture *on, const char *fault, const char
   if (!on->plugin.set)
     fail_msg("%s cannot be opened", path);
   on_fixture_set(on, "reset", 0);
+  for (; settings && settings->name; ++settings)
+    on_fixture_set(on, settings->name, settings->value);
   options.flags = VYRE_CONTEXT_IGNORE_ENVIRONMENT | VYRE_CONTEXT_NO_DEFAULT_PATHS;
+  options.allocator = allocator;
   options.plugin_files = files;
   options.plugin_file_count = 1;
   request.selector = selector;
   if (vyre_context_create(&options, &on->context, &err) ||
       vyre_device_open(on->context, &request, &on->device, &err))
     fail_msg("%s: %s", path, err.message);
+}
+
+static inline void on_fixture_open(on_fixture *on, const char *fault, const char *selector)
+{
+  on_fixture_open_with(on, fault, selector, NULL, NULL);
 }
 
 /* Closes, and asserts that the plugin holds nothing any more. */
