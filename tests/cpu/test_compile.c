@@ -4,6 +4,8 @@
  */
 #include "support.h"
 
+#include "plugins/cpu/container.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -452,6 +454,45 @@ static void the_cache_serves_and_heals(void **state)
   session_close(&s);
 }
 
+/* An entry that says it was made for an older native ABI, and is whole: made again, not opened. */
+static void an_older_abi_in_the_cache(void **state)
+{
+  session s;
+  char cache[PATH_MAX];
+  unsigned char bytes[1 << 17], zeros[VYRE__CPU_HASH_SIZE] = {0};
+  vyre__cpu_container header;
+  vyre__cpu_sha256 hash;
+  (void)state;
+  snprintf(cache, sizeof(cache), "%.*s/older", PATH_MAX - 64, folder);
+  setenv("VYRE_CACHE_DIR", cache, 1);
+  session_open(&s);
+  check_good(&s);
+  const char *entry = only_entry(cache);
+  FILE *file = fopen(entry, "r+");
+  assert_non_null(file);
+  size_t size = fread(bytes, 1, sizeof(bytes), file);
+  assert_in_range(size, sizeof(header), sizeof(bytes) - 1);
+  memcpy(&header, bytes, sizeof(header));
+  assert_int_equal(header.native_abi, VYRE_NATIVE_ABI);
+  header.native_abi = 1;
+  memcpy(header.hash, zeros, sizeof(zeros));
+  memcpy(bytes, &header, sizeof(header));
+  vyre__cpu_sha256_init(&hash);
+  vyre__cpu_sha256_add(&hash, bytes, size);
+  vyre__cpu_sha256_final(&hash, header.hash);
+  rewind(file);
+  assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
+  assert_int_equal(fclose(file), 0);
+  check_good(&s);
+  file = fopen(only_entry(cache), "r");
+  assert_non_null(file);
+  assert_int_equal(fread(&header, sizeof(header), 1, file), 1);
+  fclose(file);
+  assert_int_equal(header.native_abi, VYRE_NATIVE_ABI);
+  remove_folder(cache);
+  session_close(&s);
+}
+
 static void a_cache_that_cannot_be_used_is_no_error(void **state)
 {
   session s;
@@ -495,7 +536,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
   static const char *const names[] = {"broken", "slow",   "liar",  "loud", "named", "deep/cache",
-                                      "deep",   ".cache", "temps", "file", ""};
+                                      "deep",   ".cache", "temps", "file", "older", ""};
   char path[PATH_MAX + 32];
   (void)state;
   for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
@@ -516,6 +557,7 @@ int main(void)
       cmocka_unit_test(a_compiler_that_hangs_is_ended),
       cmocka_unit_test(temporary_files_are_kept_on_demand),
       cmocka_unit_test(the_cache_serves_and_heals),
+      cmocka_unit_test(an_older_abi_in_the_cache),
       cmocka_unit_test(a_cache_that_cannot_be_used_is_no_error),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
