@@ -10,44 +10,36 @@
 #define BLOCK 1024u
 
 /*
- * Sums up numbers[first .. first + n), n <= BLOCK, in place, beginning with `carry`; returns the
- * sum of all. Every item takes a contiguous part; `part`, in workgroup memory, holds two numbers an
- * item.
+ * Sums up numbers[0 .. n), n <= BLOCK, in place, beginning with `carry`; returns the sum of all.
+ * Every item takes a contiguous part, tells its sum in `part`, and adds up those of the items
+ * before it.  With one barrier a block the items may be a block apart, so successive blocks have to
+ * use different parts of workgroup memory: `turn` counts them.
  */
 VYRE_FUNCTION vyre_u64 scan_block(vyre_ctx *c, VYRE_GLOBAL vyre_u64 *numbers, vyre_u64 n,
-                                  vyre_u64 carry, VYRE_SHARED vyre_u64 *part)
+                                  vyre_u64 carry, VYRE_SHARED vyre_u64 *part, vyre_u32 turn)
 {
   const vyre_u32 item = vyre_local_id(c, 0), items = vyre_local_size(c, 0);
   const vyre_u64 each = n / items + (n % items != 0u);
   const vyre_u64 first = each * item < n ? each * item : n;
   const vyre_u64 end = first + each < n ? first + each : n;
-  vyre_u32 from = 0u;
-  vyre_u64 sum = 0u, all;
+  VYRE_SHARED vyre_u64 *sums = part + (turn % 2u) * items;
+  vyre_u64 sum = 0u, all = 0u;
 
   for (vyre_u64 i = first; i < end; ++i)
     sum += numbers[i];
-  part[item] = sum;
+  sums[item] = sum;
   vyre_barrier(c);
 
-  /* After the step with `distance`, an item has the sum of the 2 * distance parts up to its own.
-     Two rows take turns, so one barrier a step is enough. */
-  for (vyre_u32 distance = 1u; distance < items; distance *= 2u) {
-    const vyre_u32 to = items - from;
-    part[to + item] =
-        part[from + item] + (item >= distance ? part[from + item - distance] : (vyre_u64)0u);
-    from = to;
-    vyre_barrier(c);
+  sum = carry;
+  for (vyre_u32 i = 0u; i < items; ++i) {
+    sum += i < item ? sums[i] : (vyre_u64)0u;
+    all += sums[i];
   }
-
-  all = part[from + items - 1u];
-  sum = carry + part[from + item] - sum;
   for (vyre_u64 i = first; i < end; ++i) {
     const vyre_u64 value = numbers[i];
     numbers[i] = sum;
     sum += value;
   }
-  /* The next block may use `part` from here on. */
-  vyre_barrier(c);
   return all;
 }
 
@@ -66,8 +58,9 @@ VYRE_SEGMENT(scan_numbers)
 (vyre_ctx *c, VYRE_INOUT(vyre_u64) numbers, VYRE_INOUT(vyre_u64) totals, VYRE_LOCAL(vyre_u64) part)
 {
   const vyre_u64 n = vyre_count(c, numbers);
+  vyre_u32 turn = 0u;
   for (vyre_u64 b = vyre_group_id(c, 0); b < block_count(n); b += vyre_group_count(c, 0)) {
-    const vyre_u64 sum = scan_block(c, numbers + b * BLOCK, block_size(n, b), 0u, part);
+    const vyre_u64 sum = scan_block(c, numbers + b * BLOCK, block_size(n, b), 0u, part, turn++);
     if (vyre_local_id(c, 0) == 0u)
       vyre_at(c, totals, b) = sum;
   }
@@ -78,8 +71,9 @@ VYRE_SEGMENT(scan_totals)
 (vyre_ctx *c, VYRE_INOUT(vyre_u64) totals, VYRE_INOUT(vyre_u64) tops, VYRE_LOCAL(vyre_u64) part)
 {
   const vyre_u64 n = vyre_count(c, totals);
+  vyre_u32 turn = 0u;
   for (vyre_u64 b = vyre_group_id(c, 0); b < block_count(n); b += vyre_group_count(c, 0)) {
-    const vyre_u64 sum = scan_block(c, totals + b * BLOCK, block_size(n, b), 0u, part);
+    const vyre_u64 sum = scan_block(c, totals + b * BLOCK, block_size(n, b), 0u, part, turn++);
     if (vyre_local_id(c, 0) == 0u)
       vyre_at(c, tops, b) = sum;
   }
@@ -94,7 +88,7 @@ VYRE_SEGMENT(scan_tops)
   if (vyre_group_id(c, 0) != 0u)
     return;
   for (vyre_u64 b = 0u; b < block_count(n); ++b)
-    carry += scan_block(c, tops + b * BLOCK, block_size(n, b), carry, part);
+    carry += scan_block(c, tops + b * BLOCK, block_size(n, b), carry, part, (vyre_u32)b);
 }
 
 /* What stood before a number's block, and before the block of its block. */
