@@ -21,8 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Looks with a pause after each, about 5 us, and looks with a yield after each, before a sleep. */
-#define SPINS 256u
+/*
+ * Looks with a pause after each, then looks with a yield after each, before a sleep.  Groups that
+ * have a core each meet within 300 ns, so that 1.5 us of spinning is plenty; on a busy machine two
+ * of them often share one, and then every spin is lost time.
+ */
+#define SPINS 64u
 #define YIELDS 20u
 
 /* Sleepers look by themselves so often whether the launch has failed: a group that has left its
