@@ -62,14 +62,15 @@ static vyre_status check_cells(const char *list, vyre_error *err)
 
 static void describe(const gridsync_bench *bench)
 {
-  static const char *const syncs[] = {"cannot synchronise its grid", "synchronises its grid",
-                                      "emulates a grid barrier"};
   const vyre_device_info *info = &bench->device.info;
   bench_report *report = bench->report;
   snprintf(report->title, sizeof report->title, "gridsync: %u rounds of %u ms", bench->rounds,
            bench->ms);
   snprintf(report->device, sizeof report->device, "%.24s (%.48s)", info->selector, info->name);
-  bench_report_note(report, "device: %s%s%s", info->grid_sync < 3 ? syncs[info->grid_sync] : "?",
+  bench_report_note(report, "device: %s%s%.120s",
+                    info->grid_sync == VYRE_GRID_SYNC_NATIVE     ? "synchronises its grid"
+                    : info->grid_sync == VYRE_GRID_SYNC_EMULATED ? "emulates grid barriers"
+                                                                 : "cannot synchronise its grid",
                     info->grid_sync_reason[0] ? ": " : "", info->grid_sync_reason);
 }
 
@@ -84,6 +85,7 @@ vyre_status bench_gridsync(const bench_options *options, bench_report *report, v
                           .words = options->words ? options->words : DEFAULT_WORDS,
                           .edges = options->edges ? options->edges : DEFAULT_EDGES};
   vyre_status status = check_cells(options->cells, err);
+  bench.words += bench.words % 2; /* steps take two at once */
   if (status != VYRE_OK)
     return status;
   status = bench_device_open(&bench.device, options->device, err);

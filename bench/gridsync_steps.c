@@ -16,16 +16,20 @@ typedef struct steps {
 
 /* ---- a program of steps ---- */
 
+/* What gridsync_words.c does. */
 static void step_forward(const uint32_t *a, uint32_t *b, uint32_t n)
 {
-  for (uint32_t i = 0; i < n; ++i)
-    b[i] = a[i] * 3u + a[n - 1u - i];
+  const uint32_t half = n / 2;
+  for (uint32_t i = 0; i < half; ++i) {
+    b[i] = a[i] * 3u + a[i + half];
+    b[i + half] = a[i + half] * 5u + a[i];
+  }
 }
 
 static void step_backward(const uint32_t *b, uint32_t *a, uint32_t n)
 {
   for (uint32_t i = 0; i < n; ++i)
-    a[i] = b[i] * 5u + b[n - 1u - i];
+    a[i] = b[i] * 7u + 1u;
 }
 
 /* What the program has to come to, by one thread. */
@@ -67,6 +71,7 @@ static vyre_status create(const gridsync_bench *bench, const steps *s, vyre_prog
     segments[k].kernel = k % 2 ? "backward" : "forward";
     segments[k].bindings = k % 2 ? back : there;
     segments[k].binding_count = 2;
+    segments[k].elements[0] = k % 2 ? s->words : s->words / 2;
   }
   desc.name = "steps";
   desc.buffers = buffers;
