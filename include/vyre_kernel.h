@@ -478,19 +478,21 @@ static inline __attribute__((unused)) vyre_u64 vyre__share(const vyre_ctx *c, vy
   if (!vyre__c->group_id[0])                                                                       \
     vyre__control[VYRE_CONTROL_PASSES] = vyre__pass;
 
-#define VYRE_RUN(step, name, args) VYRE__RUN(step, name, (VYRE_UNPACK args))
+/* Only a segment that says vyre_changed() sees the words: in others it does nothing. */
+#define VYRE_RUN(step, name, args) VYRE__RUN(step, name, (VYRE_UNPACK args), (vyre_u32 *)0)
 #define VYRE_RUN_CHANGED(step, name, args, i)                                                      \
-  VYRE__RUN(step, name, (VYRE_UNPACK args, vyre__arg_##i))
-#define VYRE__RUN(step, name, all)                                                                 \
+  VYRE__RUN(step, name, (VYRE_UNPACK args, vyre__arg_##i), vyre__control)
+#define VYRE__RUN(step, name, all, words)                                                          \
   {                                                                                                \
     void *const vyre__run[] = {VYRE_UNPACK all};                                                   \
-    vyre__run_step(vyre__c, vyre__control + VYRE_CONTROL_GROUPS + 3u * (step), &vyre_entry_##name, \
-                   vyre__run);                                                                     \
+    vyre__run_step(vyre__c, (words), vyre__control + VYRE_CONTROL_GROUPS + 3u * (step),            \
+                   &vyre_entry_##name, vyre__run);                                                 \
   }                                                                                                \
   vyre__c->runtime->grid_barrier(vyre__c, vyre__control);
 
 /* This group's share of a step: a contiguous part, the same in every pass. */
-static inline __attribute__((unused)) void vyre__run_step(const vyre_ctx *c, const vyre_u32 *groups,
+static inline __attribute__((unused)) void vyre__run_step(const vyre_ctx *c, vyre_u32 *control,
+                                                          const vyre_u32 *groups,
                                                           const vyre_native_entry *entry,
                                                           void *const *bindings)
 {
@@ -498,6 +500,7 @@ static inline __attribute__((unused)) void vyre__run_step(const vyre_ctx *c, con
   const vyre_u64 rank = c->group_id[0], each = n / ranks, more = n % ranks;
   const vyre_u64 first = rank * each + (rank < more ? rank : more), count = each + (rank < more);
   vyre_ctx launch = *c;
+  launch.control = control;
   launch.groups[0] = groups[0];
   launch.groups[1] = groups[1];
   launch.groups[2] = groups[2];
