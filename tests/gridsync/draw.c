@@ -83,7 +83,7 @@ static bool bind_word(const drawn *d, const word *w, plain_segment *segment, uin
   return true;
 }
 
-static void draw_segment(drawn *d, bool barriers, uint64_t *state)
+static void draw_segment(drawn *d, const word_source *source, uint64_t *state)
 {
   uint32_t index = d->program.segment_count;
   plain_segment *segment = &d->program.segments[index];
@@ -96,8 +96,8 @@ static void draw_segment(drawn *d, bool barriers, uint64_t *state)
     return;
   }
   do {
-    w = &word_table[draw_below(state, word_count)];
-  } while (((w->flags & WORD_BARRIER) && !barriers) || !bind_word(d, w, segment, state));
+    w = source->next(source->self, index, state, &segment->self);
+  } while (!bind_word(d, w, segment, state));
   snprintf(d->kernels[index], sizeof d->kernels[index], "s%u_%s", index, w->name);
   segment->kernel = d->kernels[index];
   segment->run = w->run;
@@ -153,32 +153,51 @@ void drawn_repair(drawn *d)
   d->program.source = d->source;
 }
 
-void draw_shape(drawn *d, uint64_t shape_seed)
+void draw_shape_of(drawn *d, uint64_t shape_seed, const word_source *source)
 {
   static const vyre_converge kinds[] = {VYRE_CONVERGE_EXACT, VYRE_CONVERGE_EXACT,
                                         VYRE_CONVERGE_DECLARED, VYRE_CONVERGE_OFF};
   uint64_t state = shape_seed;
   uint32_t buffers = 0, segments = 0;
-  bool barriers = one_in(&state, 6);
   memset(d, 0, sizeof *d);
   d->shape_seed = shape_seed;
   buffers = (uint32_t)(one_in(&state, 3) ? 1 + draw_below(&state, 8) : 2 + draw_below(&state, 4));
   segments = (uint32_t)(one_in(&state, 3) ? 1 + draw_below(&state, 8) : 1 + draw_below(&state, 4));
   for (uint32_t i = 0; i < buffers; ++i)
     draw_buffer(d, &state);
-  if (barriers)
+  d->program.buffers[draw_below(&state, buffers)].access = VYRE_READ_WRITE; /* some word fits it */
+  if (source->scratch)
     draw_scratch(d);
-  if (d->program.buffers[0].access == VYRE_WRITE_ONLY) /* so that some word always fits */
-    d->program.buffers[0].access = VYRE_READ_WRITE;
   for (uint32_t i = 0; i < d->program.buffer_count; ++i) {
     snprintf(d->names[i], sizeof d->names[i], "b%u", i);
     d->program.buffers[i].name = d->names[i];
   }
   for (uint32_t s = 0; s < segments; ++s)
-    draw_segment(d, barriers, &state);
+    draw_segment(d, source, &state);
   d->program.converge = kinds[draw_below(&state, COUNT_OF(kinds))];
   d->program.flags = one_in(&state, 12) ? VYRE_PROGRAM_DEBUG : 0;
   drawn_repair(d);
+}
+
+/* A word of the table; `self` tells whether it may have barriers. */
+static const word *next_word(void *self, uint32_t segment, uint64_t *state, const void **out_self)
+{
+  const bool *barriers = self;
+  const word *w = NULL;
+  (void)segment;
+  *out_self = NULL;
+  do
+    w = &word_table[draw_below(state, word_count)];
+  while ((w->flags & WORD_BARRIER) && !*barriers);
+  return w;
+}
+
+void draw_shape(drawn *d, uint64_t shape_seed)
+{
+  uint64_t state = ~shape_seed;
+  bool barriers = one_in(&state, 6);
+  const word_source source = {next_word, &barriers, barriers};
+  draw_shape_of(d, shape_seed, &source);
 }
 
 /* ---- variation ---- */
@@ -381,7 +400,7 @@ void drawn_copy(const drawn *from, drawn *out)
     const uint64_t size = buffer->count * buffer->element_size;
     buffer->name = out->names[i];
     out->bytes[i] = plain_memory(size);
-    if (size)
+    if (size && from->bytes[i])
       memcpy(out->bytes[i], from->bytes[i], size);
     if (buffer->given)
       buffer->given = out->bytes[i];

@@ -26,7 +26,19 @@ typedef struct drawn {
 uint64_t draw_number(uint64_t *state);
 uint64_t draw_below(uint64_t *state, uint64_t limit); /* 0 if limit is 0 */
 
+/*
+ * Where the segments of a shape come from: the word that segment number `segment` may be, and the
+ * `self` of its host function.  It is asked again if the word's parameters fit no buffers.
+ */
+typedef struct word_source {
+  const word *(*next)(void *self, uint32_t segment, uint64_t *state, const void **out_self);
+  void *self;
+  bool scratch; /* give the program a WORKGROUP buffer */
+} word_source;
+
+/* From the vocabulary, or from `source`. */
 void draw_shape(drawn *d, uint64_t shape_seed);
+void draw_shape_of(drawn *d, uint64_t shape_seed, const word_source *source);
 /* Everything that is fixed when the program is created, and its first dispatch. */
 void draw_variation(drawn *d, uint64_t seed);
 /* Another dispatch of the same program: sizes from input, bytes, push constants, passes. */

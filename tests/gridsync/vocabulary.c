@@ -81,6 +81,10 @@ void word_write_head(FILE *to)
 {
   fprintf(to,
           "typedef struct constants { vyre_u32 k[%u]; } constants;\n"
+          "VYRE_FUNCTION vyre_u64 least(vyre_u64 a, vyre_u64 b)\n"
+          "{\n"
+          "  return a < b ? a : b;\n"
+          "}\n"
           "VYRE_FUNCTION vyre_u64 group_items(vyre_ctx *c)\n"
           "{\n"
           "  return (vyre_u64)vyre_local_size(c, 0) * vyre_local_size(c, 1) *\n"

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#define WORD_PARAMS 3u
+#define WORD_PARAMS 4u
 #define WORD_PUSH 4u                     /* push constants of a word */
 #define WORD_PUSH_COUNT (WORD_PUSH * 8u) /* of a program: u32 each */
 #define WORD_SCRATCH 1024u               /* u32 elements that a WORKGROUP buffer has */
