@@ -8,8 +8,8 @@
 #define REACH_NONE 0xffffffffu
 #define REACH_DEPTH 0u
 #define REACH_PULL 1u
-#define REACH_FOUND 2u /* vertices that this pass found */
-#define REACH_EDGES 3u /* that leave them */
+#define REACH_FOUND 2u /* vertices that this pass found, */
+#define REACH_EDGES 3u /* and edges that leave them: one word of 64 bits */
 #define REACH_LEFT 4u  /* edges that leave vertices not found yet */
 #define REACH_VERTICES 5u
 
@@ -47,8 +47,8 @@ VYRE_SEGMENT(hop)
     }
   }
   if (found) {
-    vyre_atomic_add_u32(&state[REACH_FOUND], found, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
-    vyre_atomic_add_u32(&state[REACH_EDGES], edges, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+    vyre_atomic_add_u64(&state[REACH_FOUND], (vyre_u64)edges << 32 | found, VYRE_RELAXED,
+                        VYRE_SCOPE_DEVICE);
     vyre_changed(c);
   }
 }

@@ -23,7 +23,7 @@ static const bench_module_kind kind = {
 #define STATE 5u
 #define BUFFERS 6u
 
-#define ITEMS 4096u /* that share the vertices */
+#define ITEMS 16384u /* that share the vertices; what a pass found is added up by each */
 #define MOST_PASSES 100000u
 
 /* The words of `state` in gridsync_hops.c. */

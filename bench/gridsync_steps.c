@@ -189,18 +189,42 @@ static uint32_t up_to(const uint32_t *values, uint32_t count, uint32_t most, uin
 }
 
 #define GROWTH 8u
-#define SMALL_WORDS(bench) ((bench)->words < 1024u ? (bench)->words : 1024u)
+
+/* The words of the cells in which something else grows: few, and many enough for several groups. */
+static const uint32_t sizes[] = {1u << 10, 1u << 16};
+#define SIZES (sizeof sizes / sizeof sizes[0])
+
+static uint32_t size_of(const gridsync_bench *bench, uint32_t i)
+{
+  return sizes[i] < bench->words ? sizes[i] : bench->words;
+}
+
+/* Runs a cell for each size; the smaller one alone if there are no more words. */
+static vyre_status run_sizes(const gridsync_bench *bench, const char *what, steps *s,
+                             vyre_error *err)
+{
+  vyre_status status = VYRE_OK;
+  char cell[64], power[24];
+  for (uint32_t i = 0; i < SIZES && status == VYRE_OK; ++i) {
+    if (i && size_of(bench, i) == size_of(bench, i - 1))
+      break;
+    s->words = size_of(bench, i);
+    snprintf(cell, sizeof cell, "%s, %s words", what, power_text(power, s->words));
+    status = run_cell(bench, cell, s, err);
+  }
+  return status;
+}
 
 vyre_status gridsync_segments(gridsync_bench *bench, vyre_error *err)
 {
   static const uint32_t values[] = {1, 2, 8, 32};
   uint32_t counts[GROWTH], n = up_to(values, 4, bench->segments, counts);
   vyre_status status = VYRE_OK;
-  char cell[40];
+  char what[32];
   for (uint32_t i = 0; i < n && status == VYRE_OK; ++i) {
-    const steps s = {counts[i], 1, SMALL_WORDS(bench)};
-    snprintf(cell, sizeof cell, "%u segment%s", s.segments, s.segments == 1 ? "" : "s");
-    status = run_cell(bench, cell, &s, err);
+    steps s = {counts[i], 1, 0};
+    snprintf(what, sizeof what, "%u segment%s", s.segments, s.segments == 1 ? "" : "s");
+    status = run_sizes(bench, what, &s, err);
   }
   return status;
 }
@@ -210,11 +234,11 @@ vyre_status gridsync_passes(gridsync_bench *bench, vyre_error *err)
   static const uint32_t values[] = {1, 4, 16};
   uint32_t counts[GROWTH], n = up_to(values, 3, bench->passes, counts);
   vyre_status status = VYRE_OK;
-  char cell[40];
+  char what[32];
   for (uint32_t i = 0; i < n && status == VYRE_OK; ++i) {
-    const steps s = {2, counts[i], SMALL_WORDS(bench)};
-    snprintf(cell, sizeof cell, "%u pass%s of 2", s.passes, s.passes == 1 ? "" : "es");
-    status = run_cell(bench, cell, &s, err);
+    steps s = {2, counts[i], 0};
+    snprintf(what, sizeof what, "%u pass%s of 2", s.passes, s.passes == 1 ? "" : "es");
+    status = run_sizes(bench, what, &s, err);
   }
   return status;
 }

@@ -75,8 +75,13 @@ static bool has_note(json_t *root, const char *text)
 
 static void test_steps(void **state)
 {
-  static const char *const cells[] = {"1 segment",     "2 segments", "5 segments", "1 pass of 2",
-                                      "3 passes of 2", "2^10 words", "1500 words"};
+  static const char *const cells[] = {"1 segment, 2^10 words",
+                                      "2 segments, 2^10 words",
+                                      "5 segments, 1500 words",
+                                      "1 pass of 2, 2^10 words",
+                                      "3 passes of 2, 1500 words",
+                                      "2^10 words",
+                                      "1500 words"};
   static const char *const routes[] = {"native",
                                        "resident",
                                        "host",
