@@ -4,6 +4,7 @@
  * beside other searches.  Every result is checked before it is measured.
  */
 #include "bench/gridsync_bench.h"
+#include "bench/ring_bench.h"
 
 #include <string.h>
 
@@ -74,6 +75,19 @@ static void describe(const gridsync_bench *bench)
                     info->grid_sync_reason[0] ? ": " : "", info->grid_sync_reason);
 }
 
+/* On the host's own processors: how near two of them are, on which a barrier depends. */
+static vyre_status ping_pong(const gridsync_bench *bench, const char *name, vyre_error *err)
+{
+  double seconds = 0;
+  vyre_status status;
+  if (bench->device.info.device_class != VYRE_DEVICE_CPU || ring_processors() < 2)
+    return VYRE_OK;
+  status = ring_ping_pong(&seconds, err);
+  if (status == VYRE_OK)
+    bench_report_value(bench->report, name, seconds * 1e9, "ns");
+  return status;
+}
+
 vyre_status bench_gridsync(const bench_options *options, bench_report *report, vyre_error *err)
 {
   gridsync_bench bench = {.options = options,
@@ -89,11 +103,15 @@ vyre_status bench_gridsync(const bench_options *options, bench_report *report, v
   if (status != VYRE_OK)
     return status;
   status = bench_device_open(&bench.device, options->device, err);
-  if (status == VYRE_OK)
+  if (status == VYRE_OK) {
     describe(&bench);
+    status = ping_pong(&bench, "ping-pong before, one way", err);
+  }
   for (size_t i = 0; i < CELLS && status == VYRE_OK; ++i)
     if (wanted(options->cells, cells[i].name))
       status = cells[i].run(&bench, err);
+  if (status == VYRE_OK)
+    status = ping_pong(&bench, "ping-pong after, one way", err);
   bench_device_close(&bench.device);
   return status;
 }

@@ -12,6 +12,7 @@
 #define REACH_EDGES 3u /* and edges that leave them: one word of 64 bits */
 #define REACH_LEFT 4u  /* edges that leave vertices not found yet */
 #define REACH_VERTICES 5u
+#define REACH_SHARE 6u /* vertices of one item */
 
 #define REACH_LEVEL(v) vyre_atomic_load_u32(&levels[v], VYRE_RELAXED, VYRE_SCOPE_DEVICE)
 
@@ -21,10 +22,13 @@ VYRE_SEGMENT(hop)
  VYRE_INOUT(vyre_u32) state)
 {
   const vyre_u32 depth = state[REACH_DEPTH], pull = state[REACH_PULL];
+  const vyre_u64 count = vyre_count(c, levels), share = state[REACH_SHARE];
+  const vyre_u64 first = vyre_global_id(c, 0) * share;
+  const vyre_u64 end = first + share < count ? first + share : count;
   vyre_u32 found = 0u, edges = 0u, e;
+  vyre_u64 v;
   /* Relaxed: within a pass a level only goes from NONE to depth + 1, and nobody looks for that. */
-  VYRE_SPREAD(c, v, vyre_count(c, levels))
-  {
+  for (v = first; v < end; ++v) {
     const vyre_u32 level = REACH_LEVEL(v);
     if (pull && level == REACH_NONE) {
       for (e = in_offsets[v]; e < in_offsets[v + 1u]; ++e)

@@ -23,12 +23,12 @@ static const bench_module_kind kind = {
 #define STATE 5u
 #define BUFFERS 6u
 
-#define ITEMS 16384u /* that share the vertices; what a pass found is added up by each */
+#define SHARE 8u /* vertices of one item, which adds up what it found */
 #define MOST_PASSES 100000u
 
 /* The words of `state` in gridsync_hops.c. */
 typedef struct gridsync_state {
-  uint32_t depth, pull, found, edges, left, vertices, unused[2];
+  uint32_t depth, pull, found, edges, left, vertices, share, unused;
 } gridsync_state;
 
 /* Contestants: all ways; then */
@@ -84,7 +84,7 @@ static vyre_status create(const reach *r, vyre_converge converge, vyre_program *
   segments[0].kernel = "hop";
   segments[0].bindings = bindings;
   segments[0].binding_count = BUFFERS;
-  segments[0].elements[0] = ITEMS;
+  segments[0].elements[0] = ((uint64_t)out->vertices + SHARE - 1) / SHARE;
   segments[1].kernel = "deeper";
   segments[1].bindings = &bindings[STATE];
   segments[1].binding_count = 1;
@@ -248,6 +248,7 @@ static vyre_status prepare(reach *r, gridsync_kind graph, vyre_error *err)
   r->first[r->graph.source] = 0;
   r->state.left = r->graph.out.edges;
   r->state.vertices = r->graph.out.vertices;
+  r->state.share = SHARE;
   return VYRE_OK;
 }
 
