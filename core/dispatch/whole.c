@@ -35,15 +35,14 @@ static vyre_status ask_outcome(vyre_pending *pending, vyre_error *err)
   return VYRE_OK;
 }
 
+/* The times last: as long as the launch is unread, who had no memory may ask again. */
 vyre_status vyre__staged_collect(vyre_pending *pending, vyre__value *values, vyre_error *err)
 {
-  vyre_status status = VYRE_OK;
-  if (pending->flight.count) {
+  vyre_status status = values ? vyre__stage_collect(pending, values, err) : VYRE_OK;
+  if (status == VYRE_OK && pending->flight.count) {
     status = vyre__flight_read(pending, NULL, NULL, 0, err);
     vyre__flight_pop(pending);
   }
-  if (status == VYRE_OK && values)
-    status = vyre__stage_collect(pending, values, err);
   return status;
 }
 

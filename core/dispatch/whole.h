@@ -10,7 +10,7 @@
 vyre_status vyre__whole_advance(vyre_pending *pending, uint64_t deadline, vyre_error *err);
 vyre_status vyre__whole_collect(vyre_pending *pending, vyre__value *values, vyre_error *err);
 
-/* The last launch's times, if it is unread; then the outputs from the stage. */
+/* The outputs from the stage; then the last launch's times, if it is unread. */
 vyre_status vyre__staged_collect(vyre_pending *pending, vyre__value *values, vyre_error *err);
 
 #endif
