@@ -2,15 +2,18 @@
  * depends.c - from the packages' dependencies to the edges of a graph, as `apt-cache depends` lists
  * them.
  *
- *   - Every alternative of `a | b` counts.
- *   - `a` is the package of that name and of the architecture of who asks, whatever version is
- * asked for; and every other package that provides `a`, in a version that fits if one is asked for.
- *   - A name that no installed package bears is passed over, though others may provide it.  To apt a
- *     name with an architecture behind it, `a:any` or `a:amd64`, is such a name.
+ *   1. Every alternative of `a | b` counts.
+ *   2. `a` is the package of that name and of the architecture of who asks, whatever version is
+ *      asked for; and every other package that provides `a`, in a fitting version if one is asked
+ *      for.
+ *   3. A name that no installed package bears is passed over, though others may provide it.  To apt
+ *      a name with an architecture behind it, `a:any` or `a:amd64`, is such a name.
+ *
  * Whoever wants names to be followed that are only provided asks for them (`virtual_too`); then
- *   - `a:any` is provided by packages that are Multi-Arch: allowed;
- *   - `a:amd64` is the package of that architecture, `a:native` that of the machine's;
- *   - a package that is Multi-Arch: foreign serves every architecture.
+ *
+ *   4. `a:any` is provided by packages that are Multi-Arch: allowed;
+ *   5. `a:amd64` is the package of that architecture, `a:native` that of the machine's;
+ *   6. a package that is Multi-Arch: foreign serves every architecture.
  */
 #include "dpkg.h"
 
