@@ -12,7 +12,8 @@
 
 #include <stdbool.h>
 
-#define VYRE__CPU_MAX_BINDINGS 64u
+/* As many buffers as a program may have, their shadow and the control words. */
+#define VYRE__CPU_MAX_BINDINGS 66u
 #define VYRE__CPU_MAX_ITEMS 1024u
 #define VYRE__CPU_MAX_PUSH 1024u
 #define VYRE__CPU_MAX_LOCAL_BYTES (256u * 1024u)
