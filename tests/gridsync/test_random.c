@@ -15,14 +15,16 @@
 #include <cmocka.h>
 
 #define SEED 20240607u
-#define SHAPES 40u
 #define DISPATCHES 3u /* of each program */
 
 #if defined(__SANITIZE_THREAD__)
+#define SHAPES 10u
 #define PROGRAMS 80u
 #elif defined(__SANITIZE_ADDRESS__)
+#define SHAPES 15u
 #define PROGRAMS 300u
 #else
+#define SHAPES 40u
 #define PROGRAMS 2000u
 #endif
 
