@@ -101,14 +101,14 @@ struct gridsync_subject {
   uint32_t buffer_count;
   uint32_t result_buffer; /* what is checked: its index, */
   uint32_t result_output; /* its output position, */
-  const void *expected;   /* its bytes after a run from `first`, */
-  uint32_t passes;        /* and how many it takes */
+  uint32_t passes;        /* how many a run from `first` takes, */
+  const void *expected;   /* and the bytes after it */
   /* Made by gridsync_subject_open(). */
   vyre_buffer *buffers[GRIDSYNC_BUFFERS]; /* NULL: the device has none */
-  bool has_buffers;
   vyre_bytes inputs[GRIDSYNC_BUFFERS];
-  uint32_t input_count;
   vyre_outputs outputs;
+  uint32_t input_count;
+  bool has_buffers;
   gridsync_way ways[GRIDSYNC_WAYS];
 };
 
