@@ -210,6 +210,27 @@ vyre_status vyre_ring_claim(vyre_ring *ring, vyre_work_item *out_item, uint64_t 
   return VYRE_OK;
 }
 
+/*
+ * Writes the tickets of `n` items of a cell; returns the place behind them.  A full cell is the
+ * common one: without a loop.
+ */
+static uint64_t *name_items(uint64_t *out_tickets, uint64_t ticket, uint32_t n)
+{
+  if (n == VYRE_RING_CELL_ITEMS) {
+    out_tickets[0] = ticket;
+    out_tickets[1] = ticket + 1;
+    out_tickets[2] = ticket + 2;
+    out_tickets[3] = ticket + 3;
+    out_tickets[4] = ticket + 4;
+    out_tickets[5] = ticket + 5;
+    out_tickets[6] = ticket + 6;
+  } else {
+    for (uint32_t i = 0; i < n; ++i)
+      out_tickets[i] = ticket + i;
+  }
+  return out_tickets + n;
+}
+
 /* Copies `n` items out from `ticket` on, and releases what is taken of each cell. */
 static void copy_out(vyre_ring *ring, uint64_t ticket, vyre_work_item *out_items,
                      uint64_t *out_tickets, uint32_t n)
@@ -225,10 +246,9 @@ static void copy_out(vyre_ring *ring, uint64_t ticket, vyre_work_item *out_items
     vyre__copy_items(out_items, cell->item[index], part);
     VYRE__RING_AT(VYRE__RING_ITEMS_COPIED);
     release_part(ring, position, part, count);
-    for (uint32_t i = 0; out_tickets && i < part; ++i)
-      out_tickets[i] = ticket + i;
+    if (out_tickets)
+      out_tickets = name_items(out_tickets, ticket, part);
     out_items += part;
-    out_tickets = out_tickets ? out_tickets + part : NULL;
     n -= part;
     ticket = next_cell(ticket);
   }

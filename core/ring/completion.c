@@ -64,6 +64,18 @@ uint32_t vyre__ring_pending(const vyre_ring *ring, uint64_t word, uint64_t posit
   return 0;
 }
 
+/* False, and `*word` what is there, if that is not `*word`. */
+static bool exchange(uint64_t *place, uint64_t *word, uint64_t wanted)
+{
+  /*
+   * Release; partners: the acquire loads in vyre_ring_is_done() and in enqueue.c's is_free(), who
+   * may then read what the finisher wrote.  The items of a cell may have several finishers: their
+   * exchanges form one release sequence.  Failure relaxed: nothing is read through it.
+   */
+  return __atomic_compare_exchange_n(place, word, wanted, false, __ATOMIC_RELEASE,
+                                     __ATOMIC_RELAXED);
+}
+
 /* Marks the items of `bits` done; false if none of them was a pending item. */
 static bool mark(vyre_ring *ring, uint64_t position, uint32_t bits)
 {
@@ -81,13 +93,7 @@ static bool mark(vyre_ring *ring, uint64_t position, uint32_t bits)
     if (!(pending & bits))
       return false;
     wanted = vyre__ring_word(vyre__ring_stamp(position)) | (pending & ~bits);
-    /*
-     * Release; partners: the acquire loads in vyre_ring_is_done() and in enqueue.c's is_free(), who
-     * may then read what the finisher wrote.  The items of a cell may have several finishers: their
-     * exchanges form one release sequence.  Failure relaxed: nothing is read through it.
-     */
-  } while (
-      !__atomic_compare_exchange_n(place, &word, wanted, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+  } while (!exchange(place, &word, wanted));
   return true;
 }
 
@@ -119,6 +125,22 @@ static bool is_full_cell(const uint64_t *tickets)
   return !differs;
 }
 
+/*
+ * Marks all items of a full cell that was copied out and of which none is done yet, as batches find
+ * them: mark() with what it would read known beforehand.  False: nothing was changed.
+ */
+static bool mark_full_cell(const vyre_ring *ring, uint64_t position)
+{
+  uint64_t word = vyre__ring_word(vyre__ring_previous_stamp(position, ring->completions_mask + 1));
+  /* Acquire; partner: the release in claim.c's release_part(): the gate's look came before it. */
+  if (__atomic_load_n(&ring->released[position & ring->released_mask], __ATOMIC_ACQUIRE) !=
+      vyre__ring_released_word(position, VYRE_RING_CELL_ITEMS))
+    return false;
+  VYRE__RING_AT(VYRE__RING_COMPLETION_READ);
+  return exchange(&ring->completion[position & ring->completions_mask], &word,
+                  vyre__ring_word(vyre__ring_stamp(position)));
+}
+
 /* How many of `n` tickets name items of the first one's cell, one behind the other; their bits. */
 static uint32_t same_cell(const uint64_t *tickets, uint32_t n, uint32_t *out_bits)
 {
@@ -139,10 +161,14 @@ void vyre_ring_mark_done_many(vyre_ring *ring, const uint64_t *tickets, uint32_t
   if (!ring || !ring->completion || !tickets)
     return;
   while (i < n) {
-    uint32_t bits = 0;
-    const uint32_t cell = same_cell(tickets + i, n - i, &bits);
-    if (tickets[i] <= VYRE_RING_TICKET_MASK)
-      any |= mark(ring, vyre__ring_position_of(tickets[i]), bits);
+    const uint64_t position = vyre__ring_position_of(tickets[i]);
+    uint32_t bits = 0, cell = same_cell(tickets + i, n - i, &bits);
+    if (tickets[i] > VYRE_RING_TICKET_MASK)
+      bits = 0;
+    if (bits == VYRE_RING_PENDING_MASK && mark_full_cell(ring, position))
+      any = true;
+    else if (bits)
+      any |= mark(ring, position, bits);
     i += cell;
   }
   if (any)

@@ -117,6 +117,50 @@ static void test_marks_of_a_cell(void **state)
   }
 }
 
+static void expect_done(const vyre_ring *ring, const uint64_t *tickets, uint32_t n, bool done)
+{
+  for (uint32_t i = 0; i < n; ++i)
+    assert_int_equal(vyre_ring_is_done(ring, tickets[i]), done);
+}
+
+/*
+ * Two full cells marked by one list: before they are claimed, claimed in parts, as they come, with
+ * one item done before; then the lists of all laps before once more.
+ */
+static void test_marks_of_full_cells(void **state)
+{
+  enum { HOW_MANY = 14, LAPS = 8 };
+  (void)state;
+  for (size_t f = 0; f < FIRST_POSITIONS; ++f) {
+    vyre_ring *ring = ring_at(2, 2, first_positions[f]);
+    uint64_t tickets[LAPS][HOW_MANY];
+    for (uint32_t lap = 0; lap < LAPS; ++lap) {
+      vyre_work_item items[HOW_MANY] = {{0, 0, 0, 0}};
+      const bool before = lap % 4 == 0;
+      uint32_t part = lap % 4 == 1 ? 3 : 0, n = 0;
+      assert_int_equal(vyre_ring_enqueue_many(ring, items, HOW_MANY, tickets[lap], &n), VYRE_OK);
+      assert_int_equal(n, HOW_MANY);
+      if (before)
+        vyre_ring_mark_done_many(ring, tickets[lap], HOW_MANY);
+      if (part)
+        assert_int_equal(vyre_ring_claim_many(ring, items, NULL, part, &n), VYRE_OK);
+      assert_int_equal(vyre_ring_claim_many(ring, items, NULL, HOW_MANY - part, &n), VYRE_OK);
+      assert_int_equal(n, HOW_MANY - part);
+      for (uint32_t old = 0; old < lap; ++old)
+        vyre_ring_mark_done_many(ring, tickets[old], HOW_MANY);
+      expect_done(ring, tickets[lap], HOW_MANY, before);
+      if (lap % 4 == 3) {
+        vyre_ring_mark_done(ring, tickets[lap][9]);
+        expect_done(ring, tickets[lap], 9, false);
+      }
+      vyre_ring_mark_done_many(ring, tickets[lap], HOW_MANY);
+      for (uint32_t old = 0; old <= lap; ++old)
+        expect_done(ring, tickets[old], HOW_MANY, true);
+    }
+    ring_gone(ring);
+  }
+}
+
 /* At least `unfinished` single tickets fit; the next waits for its own predecessor only. */
 static void test_gate(void **state)
 {
@@ -320,6 +364,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_marks),
       cmocka_unit_test(test_marks_of_a_cell),
+      cmocka_unit_test(test_marks_of_full_cells),
       cmocka_unit_test(test_late_mark_behind_an_early_one),
       cmocka_unit_test(test_gate),
       cmocka_unit_test(test_default_number_of_places),
