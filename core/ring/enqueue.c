@@ -35,8 +35,8 @@ static bool is_free(const vyre_ring *ring, uint64_t position)
   if (!ring->completion)
     return true;
   /*
-   * Acquire; partner: the release of the CAS in completion.c's exchange().  Every item of the previous
-   * tenant is finished, with all that its finisher did, before its place changes hands.
+   * Acquire; partner: the release of the CAS in completion.c's exchange().  Every item of the
+   * previous tenant is finished, with all that its finisher did, before its place changes hands.
    */
   completion = &ring->completion[position & ring->completions_mask];
   return __atomic_load_n(completion, __ATOMIC_ACQUIRE) ==
