@@ -145,6 +145,10 @@ vyre_backend_kernel *conform_kernel(conform *c, const char *module, const char *
 /* The text of a kernel file, without a prelude. */
 const char *conform_kernel_text(const char *name, uint64_t *out_size);
 
+/* A text behind the plugin's prelude (KRN-001), ending in NUL; the caller frees it. */
+char *conform_compose(conform *c, const char *name, const char *text, uint64_t size,
+                      uint64_t *out_size);
+
 #define CONFORM_MAX_ARGUMENTS 64u
 
 /* One launch: filled in by conform_launch_…(), run by conform_run(). */

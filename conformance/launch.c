@@ -24,12 +24,10 @@ const char *conform_kernel_text(const char *name, uint64_t *out_size)
   return NULL;
 }
 
-/* The plugin's prelude, then the kernel file (KRN-001). */
-static char *compose(conform *c, const char *name, uint64_t *out_size)
+char *conform_compose(conform *c, const char *name, const char *text, uint64_t size,
+                      uint64_t *out_size)
 {
-  const vyre_backend *b = &c->counted;
-  uint64_t size = 0;
-  const char *text = conform_kernel_text(name, &size);
+  const vyre_backend *b = conform_load(c);
   char line[96], *whole = NULL;
   int length = snprintf(line, sizeof line, "\n#line 1 \"%s.c\"\n", name);
   CHECK(c, text && length > 0, "the suite has no kernel %s", name);
@@ -41,7 +39,15 @@ static char *compose(conform *c, const char *name, uint64_t *out_size)
   memcpy(whole + b->prelude_size + (size_t)length, text, size);
   *out_size = b->prelude_size + (size_t)length + size;
   whole[*out_size] = '\0';
+  conform_unload(c);
   return whole;
+}
+
+static char *compose(conform *c, const char *name, uint64_t *out_size)
+{
+  uint64_t size = 0;
+  const char *text = conform_kernel_text(name, &size);
+  return conform_compose(c, name, text, size, out_size);
 }
 
 /* DIR/NAME.FORMAT or DIR/NAME.FORMAT.ARCH, the first of the plugin's formats that is there. */

@@ -8,7 +8,19 @@
 /* The tables of cases/, in the order in which they run. */
 #define TABLES(X)                                                                                  \
   X(handshake)                                                                                     \
-  X(bindings)
+  X(table)                                                                                         \
+  X(device)                                                                                        \
+  X(module)                                                                                        \
+  X(compile)                                                                                       \
+  X(bindings)                                                                                      \
+  X(dispatch)                                                                                      \
+  X(handles)                                                                                       \
+  X(memory)                                                                                        \
+  X(threads)                                                                                       \
+  X(process)                                                                                       \
+  X(language)                                                                                      \
+  X(atomics)                                                                                       \
+  X(random)
 
 #define X(name) extern const conform_table conform_cases_##name;
 TABLES(X)
