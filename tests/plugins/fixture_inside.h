@@ -1,8 +1,7 @@
 /*
  * fixture_inside.h - what the parts of the fixture plugin share.
  *
- *     fixture.c          one for each fault: which fault it is, and the entry symbol
- *     fixture_table.c    the handshake and the table
+ *     fixture.c          the handshake and the table, for each fault
  *     fixture_values.c   controls, counters, errors, memory
  *     fixture_devices.c  devices and their buffers
  *     fixture_modules.c  the format "fixture"
@@ -27,11 +26,15 @@ enum {
   FAULT_COUNT
 };
 
-/* Of this shared object; a FAULT_… value and the row's name. */
+/* Of this shared object: a FAULT_… value. */
 extern const int fixture__fault;
-extern const char fixture__fault_name[];
 
+#ifdef FIXTURE_FAULT
+/* A constant, so that tables can be initialised with it. */
+#define IS(fault) (FIXTURE_FAULT == FAULT_##fault)
+#else
 #define IS(fault) (fixture__fault == FAULT_##fault)
+#endif
 
 /* ---- fixture_values.c ---- */
 
@@ -130,12 +133,10 @@ static inline uint64_t fixture__least(uint64_t a, uint64_t b)
   return a < b ? a : b;
 }
 
-/* ---- fixture_table.c ---- */
+/* ---- fixture.c ---- */
 
 /* The host of the newest handshake. */
 const vyre_host *fixture__host(void);
-vyre_status fixture__query(const vyre_host *from, const vyre_backend **out_backend,
-                           vyre_error *err);
 
 /* The newest version that this fixture speaks. */
 uint32_t fixture__minor(void);
