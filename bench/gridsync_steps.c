@@ -137,7 +137,7 @@ static vyre_status run_cell(const gridsync_bench *bench, const char *cell, const
                             vyre_error *err)
 {
   const uint64_t size = (uint64_t)s->words * sizeof(uint32_t);
-  uint32_t *first = malloc(size), *a = malloc(size), *b = calloc(1, size);
+  uint32_t *first = calloc(1, size + 1), *a = calloc(1, size + 1), *b = calloc(1, size + 1);
   const uint32_t result = s->segments % 2;
   gridsync_subject subject = {.sizes = {size, size},
                               .input = {true, false},
@@ -147,18 +147,19 @@ static vyre_status run_cell(const gridsync_bench *bench, const char *cell, const
                               .result_output = s->segments > 1 ? result : 0,
                               .passes = s->passes};
   vyre_status status = VYRE_OK;
-  if (!first || !a || !b)
+  if (!first || !a || !b) {
     status = gridsync_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the words");
-  for (uint32_t i = 0; status == VYRE_OK && i < s->words; ++i)
-    first[i] = a[i] = i * 2654435761u + 1u;
-  if (status == VYRE_OK) {
-    expect(s, a, b);
-    subject.first[0] = first;
-    subject.expected = result ? b : a;
-    status = create(bench, s, &subject.program, err);
+    goto done;
   }
+  for (uint32_t i = 0; i < s->words; ++i)
+    first[i] = a[i] = i * 2654435761u + 1u;
+  expect(s, a, b);
+  subject.first[0] = first;
+  subject.expected = result ? b : a;
+  status = create(bench, s, &subject.program, err);
   if (status == VYRE_OK)
     status = enter_and_measure(bench, cell, s, &subject, err);
+done:
   gridsync_subject_close(&subject);
   free(first);
   free(a);

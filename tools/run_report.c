@@ -171,11 +171,12 @@ static json_t *plan_json(const char *text)
   return list;
 }
 
-/* The route that the plan's last line names: "takes native; if it is refused resident". */
+/* The route that the plan's last line names: "takes native; if it is refused resident".  NULL:
+ * none. */
 static json_t *plan_route(const char *text)
 {
   static const char takes[] = "\ntakes ";
-  const char *found = NULL, *at = text;
+  const char *found = NULL, *at = text != NULL ? text : "";
   char word[16];
   vyre_route route;
 
