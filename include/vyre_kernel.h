@@ -25,11 +25,18 @@
  * at once.
  *
  * Rules of the language
- *   - Unsigned arithmetic wraps.  Signed overflow and over-wide shifts are the author's error;
- *     vyre_shl() and vyre_shr() mask the distance.
- *   - + - * / of floats, vyre_sqrt and vyre_fma are correctly rounded, denormals are kept, nothing
- *     is contracted: results are bit-equal on every device.
- *   - Every item of a workgroup reaches each vyre_barrier() equally often, or none does.
+ *   LANG-001  Unsigned arithmetic wraps.  Signed overflow and over-wide shifts are the author's
+ *             error; vyre_shl() and vyre_shr() mask the distance.
+ *   LANG-002  + - * / of floats, vyre_sqrt and vyre_fma are correctly rounded, denormals are kept,
+ *             nothing is contracted: results are bit-equal on every device.
+ *   LANG-003  Every item of a workgroup reaches each vyre_barrier() equally often, or none does.
+ *             Stores before it are seen by the group after it.
+ *   LANG-004  Atomic words are whole, lose nothing and return the old value; fences order.
+ *   LANG-005  Ids and sizes are those of the launch in all three dimensions.
+ *   LANG-006  Tables: vyre_lookup16() and VYRE_CONSTANT.
+ *   LANG-007  VYRE_SPREAD comes to every index exactly once in the grid.
+ *   LANG-008  vyre_clock_ns() never goes back.
+ *   LANG-009  Subgroup words agree with each other.
  */
 #ifndef VYRE_KERNEL_H
 #define VYRE_KERNEL_H
@@ -386,7 +393,8 @@ static inline __attribute__((unused)) vyre_u64 vyre__share(const vyre_ctx *c, vy
   const vyre_u64 items = nx * ny * vyre_global_size(c, 2);
   const vyre_u64 id =
       vyre_global_id(c, 0) + nx * (vyre_global_id(c, 1) + ny * vyre_global_id(c, 2)) + next;
-  const vyre_u64 each = n / items, more = n % items;
+  /* Fewer turns than items is the common case, and a division is dear. */
+  const vyre_u64 each = n < items ? 0u : n / items, more = n - each * items;
   return id * each + (id < more ? id : more);
 }
 

@@ -20,7 +20,13 @@ static uint64_t product(const uint32_t groups[3])
   return all > UINT32_MAX ? all : all * groups[2];
 }
 
-/* Groups of the convergence test: a turn for each item, but no more than a device has use for. */
+/* Bytes of the largest buffer that are worth a group of the convergence test on a CPU. */
+#define SETTLE_BYTES (64u * 1024u)
+
+/*
+ * Groups of the convergence test: on a CPU, where one thread runs all items of a group, as many as
+ * keep its threads busy; elsewhere a turn for each item, but no more than a device has use for.
+ */
 static void settle_groups(const vyre_pending *pending, uint32_t out_groups[3])
 {
   const vyre_program *program = pending->program;
@@ -31,7 +37,8 @@ static void settle_groups(const vyre_pending *pending, uint32_t out_groups[3])
   for (uint32_t i = 0; i < program->buffer_count; ++i)
     if (program->buffers[i].written && pending->shape.sizes[i] > bytes)
       bytes = pending->shape.sizes[i];
-  groups = bytes / (8 * items) + 1;
+  groups = program->device->info.device_class == VYRE_DEVICE_CPU ? bytes / SETTLE_BYTES + 1
+                                                                 : bytes / (8 * items) + 1;
   out_groups[0] = (uint32_t)(groups < most ? groups : most);
   out_groups[1] = out_groups[2] = 1;
 }
