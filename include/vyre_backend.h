@@ -6,13 +6,14 @@
  * language, vyre_kernel.h) and nothing else of vyre; it links no vyre symbol.
  *
  * How to read it
- *   - Numbered rules (`ABI-001`, `DISP-003`, …) are normative.  Each will be checked by a case of
- *     the conformance suite with that number.
+ *   - Numbered rules (`ABI-001`, `DISP-003`, …) are normative.  Each is checked by cases of the
+ *     conformance suite, which name it.
  *   - "Thread class" is one of
  *       [any]         any thread, at any time, also concurrently on one object;
  *       [per object]  any thread, concurrently on distinct objects; calls on one object are
  *                     serialised by the caller;
  *       [external]    the caller serialises it against every other call on the device.
+ *     DEV-005  No call depends on the thread that makes it, beyond that.
  *   - "Owned by" says who frees.  Texts are UTF-8 and end in NUL.
  *   - `host` is the vyre core that loaded the plugin.
  *
@@ -39,6 +40,13 @@
  *   ABI-011  A plugin calls no host service after the last device is closed, except from within a
  *            call of the host.
  *   ABI-012  The table and every text in it are valid until the plugin is unloaded.
+ *   ABI-013  A call leaves as they are: the caller's signal mask, signal stack and rounding mode,
+ *            the working directory, the umask.
+ *   ABI-014  When the last device is closed the plugin has given back every block of the host, and
+ *            keeps no thread and no file open (a vendor's library that stays loaded may).
+ *   ABI-015  A plugin exports vyre_backend_query and nothing else, and puts no symbol into the
+ *            global scope.
+ *   ABI-017  A child of fork() that makes no call takes nothing away from its parent.
  */
 #ifndef VYRE_BACKEND_H
 #define VYRE_BACKEND_H
@@ -88,7 +96,11 @@ typedef struct vyre_host {
   void (*log)(void *self, vyre_log_level level, const char *text);
 } vyre_host;
 
-/* vyre_backend.flags */
+/*
+ * vyre_backend.flags
+ *   ABI-016  With MAY_UNLOAD, dlclose() after the last device was closed leaves nothing behind, and
+ *            the plugin may be loaded again.
+ */
 #define VYRE_BACKEND_MAY_UNLOAD (1ull << 0) /* dlclose() after the last device closed is safe */
 
 /* ------------------------------------------------------------------------------------------------
@@ -101,6 +113,7 @@ typedef struct vyre_host {
  *   DEV-001  `id` is stable over processes and reboots and unique within the plugin (a PCI address,
  *            a UUID, or a fixed word such as "cpu").  Selectors name it, so it has no ',', no '!'
  *            and no blank.
+ *   DEV-003  Texts end within their fields, and limits are at least what is said beside them.
  */
 typedef struct vyre_backend_device_info {
   uint32_t struct_size;
@@ -164,6 +177,9 @@ typedef struct vyre_backend_format {
  *   KRN-003  A compiler's complaints come back in `err->message`, with the user's line numbers.
  *   KRN-004  A format that is not taken is VYRE_ERROR_MODULE_FORMAT with the list of those that
  *            are; code for another device names what was had and what is wanted.
+ *   KRN-007  The limits of vyre_kernel_info hold: a group of max_workgroup_items runs.
+ *   KRN-008  With VYRE_MODULE_DEBUG an index outside a buffer ends the launch with
+ *            VYRE_ERROR_DISPATCH_FAILED; the message names buffer, index, count and line.
  */
 
 #define VYRE_MODULE_DEBUG (1ull << 0) /* bounds checks in vyre_at(), traps on over-wide shifts */
@@ -226,6 +242,11 @@ typedef uint32_t vyre_binding_kind;
  *   DISP-005  A binding of size 0 is legal; its pointer is valid and never dereferenced.
  *   DISP-006  Kernels see pointers aligned to at least 16 bytes for HOST and WORKGROUP bindings,
  *             and for BUFFER bindings if `offset` is a multiple of 16.
+ *   DISP-007  A binding comes to the parameter of its number; vyre_count() answers `element_count`
+ *             of the binding whose id the parameter's name has.
+ *   DISP-008  VYRE_ERROR_INVALID_ARGUMENT: a kind or an access that is none of the header's, the
+ *             kind WORKGROUP without that access or the other way round, an id that is not below
+ *             id_limit, no group, no item, no kernel.
  */
 typedef struct vyre_binding {
   uint32_t struct_size;
@@ -283,6 +304,8 @@ typedef struct vyre_dispatch_desc {
  *   READ-002  The plugin writes exactly `capacity` bytes of result if the binding's size is equal
  *             to it, else refuses with VYRE_ERROR_INVALID_ARGUMENT; it stores the binding's id and
  *             the bytes written, and changes nothing else.  `data` may be NULL at capacity 0.
+ *   READ-003  pending_read() waits without limit if need be, and is called with no slots where
+ *             there is no output.
  */
 typedef struct vyre_slot {
   uint32_t struct_size;
@@ -297,6 +320,8 @@ typedef struct vyre_slot {
  *   TIME-001  With VYRE_CAP_TIMESTAMPS started_ns <= ended_ns, both on the clock of
  *             device_clock(), and device_ns is their difference.  Launches that ran one after the
  *             other have times in that order.
+ *   TIME-002  device_ns is what the launch took on the device, enqueue_ns what dispatch() took,
+ *             wait_ns how long the read had to wait: none is longer than all of it together.
  */
 typedef struct vyre_backend_times {
   uint32_t struct_size;
@@ -389,8 +414,11 @@ typedef struct vyre_backend {
   const char *build_id; /* for readers, may be "" */
 
   /*
-   * Formats that module_load() takes, best first.  The list may hold several architectures of one
-   * format.  A plugin with "vyre-c" gives the text that goes before it.
+   *   TAB-001  `name` is one or more of [a-z0-9_-]; no text is NULL.
+   *   TAB-002  Formats that module_load() takes, best first, at least one, none twice.  The list
+   *            may hold several architectures of one format.  A plugin with "vyre-c" gives the text
+   *            that goes before it.
+   *   TAB-003  No slot of tier 1 but compile() is NULL.
    */
   const vyre_backend_format *formats;
   uint64_t format_stride;
@@ -405,12 +433,17 @@ typedef struct vyre_backend {
    */
   vyre_status (*device_count)(uint32_t *out_count, vyre_error *err);
 
-  /* [any] Fills `out_info` (ABI-002) for index < device_count. */
+  /*
+   * [any] Fills `out_info` (ABI-002).
+   *   DEV-002  Indexes run from 0 to one below device_count(), here and in device_open(); any other
+   *            is VYRE_ERROR_INVALID_ARGUMENT or VYRE_ERROR_NOT_FOUND.
+   */
   vyre_status (*device_info)(uint32_t index, vyre_backend_device_info *out_info, vyre_error *err);
 
   /*
-   * [any] Opens a device.  May be called again for the same index: the devices are independent.
-   * Owned by the caller until device_close().
+   * [any] Opens a device.  Owned by the caller until device_close().
+   *   DEV-004  May be called again for the same index, before and after a close: the devices are
+   *            independent.
    */
   vyre_status (*device_open)(uint32_t index, const vyre_backend_device_options *options,
                              vyre_backend_device **out_device, vyre_error *err);
@@ -422,9 +455,10 @@ typedef struct vyre_backend {
   void (*device_close)(vyre_backend_device *device);
 
   /*
-   * [any] Compiles without a device.  Optional.  `out_blob->data` is from host->allocate() and
-   * belongs to the caller.  VYRE_ERROR_COMPILE_FAILED with the log; VYRE_ERROR_UNSUPPORTED if no
-   * compiler is at hand.
+   * [any] Compiles without a device.  Optional.  VYRE_ERROR_COMPILE_FAILED with the log;
+   * VYRE_ERROR_UNSUPPORTED if no compiler is at hand.
+   *   KRN-005  `out_blob->data` is from host->allocate() and belongs to the caller; module_load()
+   *            takes it for the format and architecture that were asked for.
    */
   vyre_status (*compile)(const vyre_compile_desc *desc, vyre_blob *out_blob, vyre_error *err);
 
@@ -438,7 +472,7 @@ typedef struct vyre_backend {
 
   /*
    * [any] Looks an entry up.  The kernel lives as long as its module.  `out_info` may be NULL.
-   * VYRE_ERROR_NOT_FOUND names the entry.
+   *   KRN-006  VYRE_ERROR_NOT_FOUND names the entry.
    */
   vyre_status (*kernel_find)(vyre_backend_module *module, const char *name,
                              vyre_backend_kernel **out_kernel, vyre_kernel_info *out_info,
@@ -452,6 +486,7 @@ typedef struct vyre_backend {
    *             anything runs, with limit and request in the message.
    *   DISP-022  What the descriptor points to is borrowed for the call, except the bytes and
    *             buffers of its bindings, which are borrowed until pending_release().
+   *   DISP-023  Every item of every group runs exactly once.
    * The handle belongs to the caller until pending_release().  It starts work and waits for none,
    * so it never returns VYRE_ERROR_TIMEOUT.
    */
@@ -459,22 +494,25 @@ typedef struct vyre_backend {
                           vyre_backend_pending **out_pending, vyre_error *err);
 
   /*
-   * [any] Waits until the launch has ended.  0 polls.  VYRE_ERROR_TIMEOUT leaves the handle valid.
-   * An error of the launch itself is returned here, every time.
+   * [any] Waits until the launch has ended.
    *   DISP-030  After VYRE_OK every write of the launch is visible to the host and to later
    *             dispatches.
+   *   DISP-031  0 polls.  VYRE_ERROR_TIMEOUT leaves the handle valid.
+   *   DISP-032  An error of the launch itself is returned here, every time.
    */
   vyre_status (*pending_wait)(vyre_backend_pending *pending, uint64_t timeout_ns, vyre_error *err);
 
   /*
-   * [per object] Copies the outputs out (READ-001, READ-002); waits without limit if need be.
-   * `out_times` may be NULL.  May be called once for each handle, and is
-   * called with no slots where there is no output.
+   * [per object] Copies the outputs out (READ-001 to READ-003).  `out_times` may be NULL.  May be
+   * called once for each handle.
    */
   vyre_status (*pending_read)(vyre_backend_pending *pending, vyre_slot *slots, uint32_t slot_count,
                               uint64_t slot_stride, vyre_backend_times *out_times, vyre_error *err);
 
-  /* [per object] Waits for the device if need be, then frees the handle.  NULL is accepted. */
+  /*
+   * [per object] Frees the handle.  NULL is accepted.
+   *   DISP-033  Waits for the device if need be: after it nothing borrowed is touched any more.
+   */
   void (*pending_release)(vyre_backend_pending *pending);
 
   /* -------- tier 2: VYRE_CAP_BUFFERS; all or none -------- */
@@ -584,12 +622,14 @@ typedef struct vyre_backend {
 /*
  * vyre_backend_query - the one symbol that a plugin exports, and the first call that it gets.
  *
- * [any] Touches no device and opens no vendor library.  Picks the highest minor version within the
- * host's range that the plugin speaks, stores the table for it in `*out_backend`, and returns
- * VYRE_OK.  Otherwise returns VYRE_ERROR_ABI_MISMATCH with both sides' versions, or
- * VYRE_ERROR_REFUSED with the reason; `*out_backend` is then not written.
+ * [any] Stores the table in `*out_backend` and returns VYRE_OK.  Otherwise returns
+ * VYRE_ERROR_ABI_MISMATCH with both sides' versions, or VYRE_ERROR_REFUSED with the reason;
+ * `*out_backend` is then not written.
  *   ABI-020  VYRE_OK always comes with a table that is not NULL.
  *   ABI-021  Every call within one load returns the same table for the same versions.
+ *   ABI-022  It is the table of the highest minor version within the host's range that the plugin
+ *            speaks.
+ *   ABI-023  The call touches no device and opens no vendor library.
  */
 typedef vyre_status (*vyre_backend_query_fn)(const vyre_host *host,
                                              const vyre_backend **out_backend, vyre_error *err);

@@ -327,7 +327,7 @@ static void run_second_open(conform *c)
   conform_open(c);
   conform_tour(c);
   conform_close(c);
-  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after all devices are closed (ABI-011)",
+  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after all devices are closed (ABI-014)",
         (unsigned long long)conform_live_blocks(c));
 }
 
@@ -359,7 +359,7 @@ static void run_reopen(conform *c)
   }
   c->counted.device_close(devices[0]);
   c->counted.device_close(devices[1]);
-  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after all devices are closed (ABI-011)",
+  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after all devices are closed (ABI-014)",
         (unsigned long long)conform_live_blocks(c));
 }
 
@@ -445,8 +445,8 @@ static const conform_case rows[] = {
     CORE_CASE("device.close_null", "DEV-004", CONFORM_NEEDS_KERNELS, run_close_null),
     CORE_CASE("device.open_often", "DEV-004 ABI-008", 0, run_open_often),
     CORE_CASE("device.work_often", "DEV-004 ABI-008", CONFORM_NEEDS_KERNELS, run_work_often),
-    CORE_CASE("device.second_open", "DEV-004", CONFORM_NEEDS_KERNELS, run_second_open),
-    CORE_CASE("device.reopen", "DEV-004 CAP-001", CONFORM_NEEDS_KERNELS, run_reopen),
+    CORE_CASE("device.second_open", "DEV-004 ABI-014", CONFORM_NEEDS_KERNELS, run_second_open),
+    CORE_CASE("device.reopen", "DEV-004 CAP-001 ABI-014", CONFORM_NEEDS_KERNELS, run_reopen),
     CORE_CASE("device.second_device", "DEV-004 CAP-001", CONFORM_NEEDS_TWO | CONFORM_NEEDS_KERNELS,
               run_second_device),
     CORE_CASE("device.two_devices", "DEV-004", CONFORM_NEEDS_TWO | CONFORM_NEEDS_KERNELS,

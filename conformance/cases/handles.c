@@ -355,7 +355,7 @@ static const conform_case rows[] = {
     CORE_CASE("handles.timeout", "DISP-031", CONFORM_NEEDS_KERNELS, run_timeout),
     CORE_CASE("handles.wait_twice", "DISP-030 DISP-032", CONFORM_NEEDS_KERNELS, run_wait_twice),
     CORE_CASE("handles.read_waits", "READ-003", CONFORM_NEEDS_KERNELS, run_read_waits),
-    CORE_CASE("handles.release", "DISP-033 ABI-011", CONFORM_NEEDS_KERNELS, run_release),
+    CORE_CASE("handles.release", "DISP-033 ABI-014", CONFORM_NEEDS_KERNELS, run_release),
     CORE_CASE("handles.several", "DISP-030", CONFORM_NEEDS_KERNELS, run_several),
     CORE_CASE("handles.borrowed", "DISP-022", CONFORM_NEEDS_KERNELS, run_borrowed),
     CORE_CASE("handles.sealed", "DISP-001 DISP-003", CONFORM_NEEDS_KERNELS, run_sealed),

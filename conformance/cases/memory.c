@@ -54,7 +54,7 @@ static void run_open(conform *c)
     }
     CHECK(c, device, "device_open succeeded and gave no device");
     b->device_close(device);
-    CHECK(c, conform_live_blocks(c) == before, "device_close leaves blocks in use (ABI-011)");
+    CHECK(c, conform_live_blocks(c) == before, "device_close leaves blocks in use (ABI-014)");
     if (!failed)
       break;
   }

@@ -25,7 +25,7 @@ static void run_load(conform *c)
   CHECK(c, conform_live_blocks(c) <= between, "loading and unloading leaves blocks in use");
   (void)before;
   conform_close(c);
-  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after the device is closed (ABI-011)",
+  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after the device is closed (ABI-014)",
         (unsigned long long)conform_live_blocks(c));
 }
 
@@ -362,7 +362,7 @@ static void run_barriers(conform *c)
 }
 
 static const conform_case rows[] = {
-    CORE_CASE("module.load", "KRN-001 KRN-002 ABI-011", CONFORM_NEEDS_VYRE_C, run_load),
+    CORE_CASE("module.load", "KRN-001 KRN-002 ABI-014", CONFORM_NEEDS_VYRE_C, run_load),
     CORE_CASE("module.borrowed", "KRN-001", CONFORM_NEEDS_VYRE_C, run_borrowed),
     CORE_CASE("module.no_end", "KRN-001", CONFORM_NEEDS_VYRE_C, run_no_end),
     CORE_CASE("module.two", "KRN-002", CONFORM_NEEDS_VYRE_C, run_two),

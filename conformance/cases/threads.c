@@ -91,7 +91,7 @@ static void run_one_device(conform *c)
   run_workers(c, workers, main_dispatch);
   conform_tour(c);
   conform_close(c);
-  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after the device is closed (ABI-011)",
+  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after the device is closed (ABI-014)",
         (unsigned long long)conform_live_blocks(c));
 }
 
@@ -147,7 +147,7 @@ static void with_own_modules(conform *c, void *(*main)(void *))
   free(whole);
   conform_tour(c);
   conform_close(c);
-  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after the device is closed (ABI-011)",
+  CHECK(c, !conform_live_blocks(c), "%llu blocks are in use after the device is closed (ABI-014)",
         (unsigned long long)conform_live_blocks(c));
 }
 
@@ -234,7 +234,8 @@ static void run_info(conform *c)
 }
 
 static const conform_case rows[] = {
-    CORE_CASE("threads.one_device", "DEV-005 DISP-030", CONFORM_NEEDS_KERNELS, run_one_device),
+    CORE_CASE("threads.one_device", "DEV-005 DISP-030 ABI-014", CONFORM_NEEDS_KERNELS,
+              run_one_device),
     CORE_CASE("threads.own_devices", "DEV-004 DEV-005", CONFORM_NEEDS_VYRE_C, run_own_devices),
     CORE_CASE("threads.modules", "DEV-005", CONFORM_NEEDS_VYRE_C, run_modules),
     CORE_CASE("threads.one_handle", "DEV-005 DISP-031", CONFORM_NEEDS_KERNELS, run_one_handle),
