@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LONG_WORDS 40u
+#define LONG_WORDS 41u /* no multiple of 16 bytes */
 #define LONG_BYTES (LONG_WORDS * 4u)
 #define LONG_OUTPUTS 4u
 
