@@ -4,7 +4,9 @@
  *
  * The stop word has two bits.  VYRE_ENGINE_STOP sends workers away for good.  VYRE_ENGINE_PARK has
  * them claim nothing more and leave all together once every claimed item is done, so that a hold
- * that is given up again finds the launch whole.  Meanwhile items stay in the ring.
+ * that is given up again nearly always finds the launch whole (a worker that looked just before the
+ * bit was set may still serve an item, behind which the launch ends).  Meanwhile items stay in the
+ * ring.
  *
  * Only a persistent engine is a resident: batched launches are ordinary ones.
  */
