@@ -169,6 +169,7 @@ typedef struct gridsync_search {
   const gridsync_graph *graph;
   uint32_t *levels;
   uint32_t *queue;
+  uint8_t *front;   /* a bit for each vertex of the level before */
   uint32_t deepest; /* of the last search */
 } gridsync_search;
 

@@ -125,7 +125,8 @@ vyre_status gridsync_search_open(gridsync_search *search, const gridsync_graph *
   *search = (gridsync_search){.graph = graph};
   search->levels = calloc(graph->out.vertices, sizeof *search->levels);
   search->queue = calloc(graph->out.vertices, sizeof *search->queue);
-  return search->levels && search->queue
+  search->front = calloc(graph->out.vertices / 8 + 1, 1);
+  return search->levels && search->queue && search->front
              ? VYRE_OK
              : gridsync_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the search");
 }
@@ -134,6 +135,7 @@ void gridsync_search_close(gridsync_search *search)
 {
   free(search->levels);
   free(search->queue);
+  free(search->front);
 }
 
 /* By the edges of queue[from … to]; returns the new end. */
@@ -155,17 +157,24 @@ static uint32_t push(const gridsync_search *search, uint32_t from, uint32_t to, 
   return end;
 }
 
-/* By every vertex that is not found yet; the queue goes on as if it had been pushed. */
-static uint32_t pull(const gridsync_search *search, uint32_t to, uint32_t depth)
+/*
+ * By every vertex that is not found yet; the queue goes on as if it had been pushed.  Whether a
+ * source is in queue[from … to] is told by a bit, for those stay in the nearest cache.
+ */
+static uint32_t pull(const gridsync_search *search, uint32_t from, uint32_t to, uint32_t depth)
 {
   const bench_graph *in = &search->graph->in;
   uint32_t *const levels = search->levels, *const queue = search->queue;
+  uint8_t *const front = search->front;
   uint32_t end = to;
+  memset(front, 0, in->vertices / 8 + 1);
+  for (uint32_t i = from; i < to; ++i)
+    front[queue[i] / 8] |= (uint8_t)(1u << queue[i] % 8);
   for (uint32_t v = 0; v < in->vertices; ++v) {
     if (levels[v] != GRIDSYNC_NONE)
       continue;
     for (uint32_t e = in->offsets[v]; e < in->offsets[v + 1]; ++e)
-      if (levels[in->ends[e]] == depth) {
+      if (front[in->ends[e] / 8] >> in->ends[e] % 8 & 1u) {
         levels[v] = depth + 1;
         queue[end++] = v;
         break;
@@ -183,7 +192,7 @@ void gridsync_search_run(gridsync_search *search)
   search->levels[search->graph->source] = 0;
   search->queue[0] = search->graph->source;
   while (from < to) {
-    const uint32_t end = pulling ? pull(search, to, depth) : push(search, from, to, depth);
+    const uint32_t end = pulling ? pull(search, from, to, depth) : push(search, from, to, depth);
     uint32_t edges = 0;
     for (uint32_t i = to; i < end; ++i)
       edges += out->offsets[search->queue[i] + 1] - out->offsets[search->queue[i]];

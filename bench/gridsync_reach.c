@@ -19,16 +19,19 @@ static const bench_module_kind kind = {
 #define OUT_TARGETS 1u
 #define IN_OFFSETS 2u
 #define IN_SOURCES 3u
-#define LEVELS 4u
+#define FRONT 4u
 #define STATE 5u
-#define BUFFERS 6u
+#define LEVELS 6u
+#define FOUND 7u
+#define BUFFERS 8u
 
-#define SHARE 8u /* vertices of one item, which adds up what it found */
+#define SHARE 8u                /* vertices of one item */
+#define FOUND_WORDS (64u * 16u) /* of 64 bits: places for what a pass found, and their stride */
 #define MOST_PASSES 100000u
 
 /* The words of `state` in gridsync_hops.c. */
 typedef struct gridsync_state {
-  uint32_t depth, pull, found, edges, left, vertices, share, unused;
+  uint32_t depth, pull, left, vertices, share, unused[3];
 } gridsync_state;
 
 /* Contestants: all ways; then */
@@ -64,13 +67,21 @@ static void declare(vyre_buffer_decl *buffer, vyre_segment_binding *binding, con
   buffer->element_count = count;
 }
 
+/* A bit for each vertex. */
+static uint64_t front_bytes(const reach *r)
+{
+  return ((uint64_t)r->graph.out.vertices + 7) / 8;
+}
+
 static vyre_status create(const reach *r, vyre_converge converge, vyre_program **out_program,
                           vyre_error *err)
 {
   const bench_graph *out = &r->graph.out;
   vyre_buffer_decl buffers[BUFFERS];
   vyre_segment_binding bindings[BUFFERS];
-  vyre_segment_decl segments[2] = {VYRE_SEGMENT_DECL_INIT, VYRE_SEGMENT_DECL_INIT};
+  vyre_segment_binding deeper[2], mark[3];
+  vyre_segment_decl segments[3] = {VYRE_SEGMENT_DECL_INIT, VYRE_SEGMENT_DECL_INIT,
+                                   VYRE_SEGMENT_DECL_INIT};
   vyre_program_desc desc = VYRE_PROGRAM_DESC_INIT;
   declare(&buffers[OUT_OFFSETS], &bindings[OUT_OFFSETS], "out_offsets", VYRE_READ_ONLY,
           (uint64_t)out->vertices + 1);
@@ -78,22 +89,39 @@ static vyre_status create(const reach *r, vyre_converge converge, vyre_program *
   declare(&buffers[IN_OFFSETS], &bindings[IN_OFFSETS], "in_offsets", VYRE_READ_ONLY,
           (uint64_t)out->vertices + 1);
   declare(&buffers[IN_SOURCES], &bindings[IN_SOURCES], "in_sources", VYRE_READ_ONLY, out->edges);
-  declare(&buffers[LEVELS], &bindings[LEVELS], "levels", VYRE_READ_WRITE, out->vertices);
+  declare(&buffers[FRONT], &bindings[FRONT], "front", VYRE_READ_WRITE, front_bytes(r));
+  buffers[FRONT].element_size = 1;
+  buffers[FRONT].flags = VYRE_BUFFER_OUTPUT | VYRE_BUFFER_RANGE; /* not read back */
   declare(&buffers[STATE], &bindings[STATE], "state", VYRE_READ_WRITE,
           sizeof(gridsync_state) / sizeof(uint32_t));
+  declare(&buffers[LEVELS], &bindings[LEVELS], "levels", VYRE_READ_WRITE, out->vertices);
+  declare(&buffers[FOUND], &bindings[FOUND], "found", VYRE_READ_WRITE, FOUND_WORDS);
+  buffers[FOUND].element_size = sizeof(uint64_t);
+  buffers[FOUND].flags = buffers[FRONT].flags;
+  deeper[0] = bindings[STATE];
+  deeper[1] = bindings[FOUND];
+  mark[0] = bindings[LEVELS];
+  mark[1] = bindings[STATE];
+  mark[2] = bindings[FRONT];
+  mark[0].access = mark[1].access = VYRE_READ_ONLY;
+  bindings[FRONT].access = bindings[STATE].access = VYRE_READ_ONLY;
   segments[0].kernel = "hop";
   segments[0].bindings = bindings;
   segments[0].binding_count = BUFFERS;
   segments[0].elements[0] = ((uint64_t)out->vertices + SHARE - 1) / SHARE;
   segments[1].kernel = "deeper";
-  segments[1].bindings = &bindings[STATE];
-  segments[1].binding_count = 1;
+  segments[1].bindings = deeper;
+  segments[1].binding_count = 2;
   segments[1].elements[0] = 1;
+  segments[2].kernel = "mark";
+  segments[2].bindings = mark;
+  segments[2].binding_count = 3;
+  segments[2].elements[0] = front_bytes(r);
   desc.name = "reach";
   desc.buffers = buffers;
   desc.buffer_count = BUFFERS;
   desc.segments = segments;
-  desc.segment_count = 2;
+  desc.segment_count = 3;
   desc.iterations = MOST_PASSES;
   desc.converge = converge;
   return gridsync_program(r->bench, &desc, "gridsync_hops.c", bench_hops, bench_hops_size,
@@ -108,13 +136,14 @@ static vyre_status open_subject(reach *r, gridsync_subject *subject, vyre_conver
   const uint64_t edges = (uint64_t)out->edges * sizeof(uint32_t);
   vyre_status status;
   *subject = (gridsync_subject){
-      .first = {out->offsets, out->ends, in->offsets, in->ends, r->first, &r->state},
-      .sizes = {offsets, edges, offsets, edges, out->vertices * sizeof(uint32_t), sizeof r->state},
-      .input = {true, true, true, true, true, true},
-      .renewed = {false, false, false, false, true, true},
+      .first = {out->offsets, out->ends, in->offsets, in->ends, NULL, &r->state, r->first, NULL},
+      .sizes = {offsets, edges, offsets, edges, front_bytes(r), sizeof r->state,
+                out->vertices * sizeof(uint32_t), FOUND_WORDS * sizeof(uint64_t)},
+      .input = {true, true, true, true, false, true, true, false},
+      .renewed = {false, false, false, false, false, true, true, false},
       .buffer_count = BUFFERS,
       .result_buffer = LEVELS,
-      .result_output = 0,
+      .result_output = 2,
       .expected = r->search.levels,
       .passes = r->search.deepest + 1};
   status = create(r, converge, &subject->program, err);
