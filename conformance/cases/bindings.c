@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 /* Sizes around powers of two and around the workgroup. */
 static const uint32_t counts[] = {0,   1,   2,   63,   64,   65,   127, 128,
@@ -15,26 +17,35 @@ static void run_add(conform *c)
     conform_run_add(c, conform_kernel(c, "basic", "add"), counts[i], 64);
 }
 
-/* DISP-002, DISP-003: zeros without data; what is not written keeps its bytes. */
-static void run_start(conform *c)
+/* One start of a binding that may be written: with data or without. */
+static void start_as(conform *c, vyre_access access, bool given)
 {
   static unsigned char bytes[300], copy[700], out[700];
   conform_launch launch;
   conform_random_fill(c, bytes, sizeof bytes);
   conform_random_fill(c, copy, sizeof copy);
-  for (int given = 0; given < 2; ++given) {
-    conform_launch_init(&launch, conform_kernel(c, "basic", "bump"));
-    conform_launch_grid(&launch, 5, 64);
-    conform_launch_host(&launch, VYRE_READ_ONLY, bytes, sizeof bytes, 1, NULL);
-    conform_launch_host(&launch, VYRE_READ_WRITE, given ? copy : NULL, sizeof copy, 1, out);
-    conform_run(c, &launch);
-    for (size_t k = 0; k < sizeof out; ++k) {
-      const unsigned char want = k < sizeof bytes ? (unsigned char)(bytes[k] + 1u)
-                                 : given          ? copy[k]
-                                                  : 0;
-      CHECK(c, out[k] == want, "byte %zu is %u, expected is %u (%s)", k, out[k], want,
-            given ? "DISP-003" : "DISP-002");
-    }
+  conform_launch_init(&launch, conform_kernel(c, "basic", "bump"));
+  conform_launch_grid(&launch, 5, 64);
+  conform_launch_host(&launch, VYRE_READ_ONLY, bytes, sizeof bytes, 1, NULL);
+  conform_launch_host(&launch, access, given ? copy : NULL, sizeof copy, 1, out);
+  conform_run(c, &launch);
+  for (size_t k = 0; k < sizeof out; ++k) {
+    const unsigned char want = k < sizeof bytes ? (unsigned char)(bytes[k] + 1u)
+                               : given          ? copy[k]
+                                                : 0;
+    CHECK(c, out[k] == want, "access %u: byte %zu is %u, expected is %u (%s)", access, k, out[k],
+          want, given ? "DISP-003" : "DISP-002");
+  }
+}
+
+/* Zeros without data; what is not written keeps its bytes. */
+static void run_start(conform *c)
+{
+  for (int turn = 0; turn < 3; ++turn) {
+    start_as(c, VYRE_READ_WRITE, true);
+    start_as(c, VYRE_READ_WRITE, false);
+    start_as(c, VYRE_WRITE_ONLY, true);
+    start_as(c, VYRE_WRITE_ONLY, false);
   }
 }
 
@@ -84,6 +95,36 @@ static void run_odd_sizes(conform *c)
     turn(c, 1, n);
     turn(c, 2, n);
   }
+}
+
+/* Host bytes that end, or begin, where the next page may not be touched: no byte beside is read. */
+static void run_edges(conform *c)
+{
+  const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+  unsigned char *memory = mmap(NULL, 5 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  CHECK(c,
+        memory != MAP_FAILED && !mprotect(memory + page, page, PROT_READ | PROT_WRITE) &&
+            !mprotect(memory + 3 * page, page, PROT_READ | PROT_WRITE),
+        "no memory");
+  for (uint32_t n = 1; n <= 70; ++n)
+    for (int at_end = 0; at_end < 2; ++at_end) {
+      unsigned char *in = memory + page + (at_end ? page - n : 0);
+      unsigned char *out = memory + 3 * page + (at_end ? page - n : 0);
+      vyre_slot slot = {.struct_size = sizeof slot, .data = out, .capacity = n};
+      vyre_backend_pending *pending = NULL;
+      conform_launch launch;
+      conform_random_fill(c, in, n);
+      conform_launch_init(&launch, conform_kernel(c, "basic", "bump"));
+      conform_launch_grid(&launch, 2, 64);
+      conform_launch_host(&launch, VYRE_READ_ONLY, in, n, 1, NULL);
+      conform_launch_host(&launch, VYRE_READ_WRITE, in, n, 1, NULL);
+      pending = conform_start(c, conform_open(c), &launch);
+      CHECK_OK(c, c->counted.pending_read(pending, &slot, 1, sizeof slot, NULL, err));
+      c->counted.pending_release(pending);
+      for (uint32_t i = 0; i < n; ++i)
+        CHECK(c, out[i] == (unsigned char)(in[i] + 1u), "byte %u of %u is wrong", i, n);
+    }
+  munmap(memory, 5 * page);
 }
 
 /* DISP-005: a size of 0, with data and without, in every access. */
@@ -414,6 +455,7 @@ static const conform_case rows[] = {
     CORE_CASE("bindings.start", "DISP-002 DISP-003", CONFORM_NEEDS_KERNELS, run_start),
     CORE_CASE("bindings.widths", "DISP-003 READ-002", CONFORM_NEEDS_KERNELS, run_widths),
     CORE_CASE("bindings.odd_sizes", "DISP-003 READ-002", CONFORM_NEEDS_KERNELS, run_odd_sizes),
+    CORE_CASE("bindings.edges", "DISP-003 READ-002", CONFORM_NEEDS_KERNELS, run_edges),
     CORE_CASE("bindings.zero_size", "DISP-005 READ-002", CONFORM_NEEDS_KERNELS, run_zero_size),
     CORE_CASE("bindings.alignment", "DISP-006 DISP-003", CONFORM_NEEDS_KERNELS, run_alignment),
     CORE_CASE("bindings.ids", "DISP-007", CONFORM_NEEDS_KERNELS, run_ids),

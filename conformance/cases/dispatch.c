@@ -138,6 +138,12 @@ static void run_limit_items(conform *c)
       refuse(c, &launch, here, here + 1, "items of a group in a dimension");
     }
   }
+  /* A kernel may take fewer than its device. */
+  if (most < info->max_workgroup[0] && most < info->max_workgroup_items) {
+    bare(c, &launch);
+    launch.desc.workgroup[0] = most + 1;
+    refuse(c, &launch, most, (uint64_t)most + 1, "items of a group of this kernel");
+  }
   /* In all: within each dimension, and too many together. */
   bare(c, &launch);
   for (uint32_t y = 2; y <= 64; ++y) {

@@ -61,16 +61,18 @@ static void run_open(conform *c)
   conform_tour(c);
 }
 
+static const char text_of_one[] =
+    "#define VYRE_BUFFER_out 0\n"
+    "VYRE_SEGMENT(one)(vyre_ctx *c, VYRE_OUT(vyre_u32) out)\n"
+    "{\n  if (vyre_count(c, out)) out[0] = 1u;\n}\n"
+    "VYRE_ENTRY(one, (VYRE_PARAM_OUT(0, out)), (VYRE_ARG(0, out)));\n";
+
 static void run_load(conform *c)
 {
-  static const char text[] = "#define VYRE_BUFFER_out 0\n"
-                             "VYRE_SEGMENT(one)(vyre_ctx *c, VYRE_OUT(vyre_u32) out)\n"
-                             "{\n  if (vyre_count(c, out)) out[0] = 1u;\n}\n"
-                             "VYRE_ENTRY(one, (VYRE_PARAM_OUT(0, out)), (VYRE_ARG(0, out)));\n";
   vyre_backend_device *device = conform_open(c);
   vyre_module_desc desc = {
       .struct_size = sizeof desc, .format = "vyre-c", .arch = "", .name = "one"};
-  char *whole = conform_compose(c, "one", text, strlen(text), &desc.size);
+  char *whole = conform_compose(c, "one", text_of_one, strlen(text_of_one), &desc.size);
   desc.data = whole;
   for (uint32_t n = 1; n <= MOST_TURNS; ++n) {
     vyre_backend_module *module = NULL;
@@ -91,6 +93,43 @@ static void run_load(conform *c)
   }
   free(whole);
   conform_tour(c);
+}
+
+static void run_compile(conform *c)
+{
+  const vyre_backend *b = conform_load(c);
+  vyre_compile_desc desc = {.struct_size = sizeof desc, .arch = "", .name = "one"};
+  char *whole = conform_compose(c, "one", text_of_one, strlen(text_of_one), &desc.source_size);
+  for (uint32_t i = 0; i < b->format_count && !desc.format; ++i) {
+    const vyre_backend_format *format =
+        (const void *)((const char *)b->formats + i * b->format_stride);
+    if (strcmp(format->format, "vyre-c") != 0)
+      desc.format = format->format;
+  }
+  if (!b->compile || !desc.format)
+    conform_not_supported(c, "it makes no code ahead of time");
+  desc.source = whole;
+  for (uint32_t n = 1; n <= MOST_TURNS; ++n) {
+    vyre_blob blob = {.struct_size = sizeof blob};
+    vyre_error record = VYRE_ERROR_INIT;
+    const uint64_t before = conform_live_blocks(c);
+    fail_at(c, n);
+    vyre_status status = b->compile(&desc, &blob, &record);
+    const bool failed = has_failed(c);
+    if (status == VYRE_ERROR_UNSUPPORTED)
+      break; /* a format that it loads and cannot make */
+    if (status != VYRE_OK) {
+      check_failure(c, status, &record, blob.data, before, "compile", n);
+      continue;
+    }
+    CHECK(c, blob.data && blob.size, "compile succeeded and gave no bytes");
+    c->host.table.deallocate(c->host.table.self, blob.data);
+    CHECK(c, conform_live_blocks(c) == before,
+          "compile leaves more than the blob in use (KRN-005)");
+    if (!failed)
+      break;
+  }
+  free(whole);
 }
 
 static void run_find(conform *c)
@@ -171,6 +210,7 @@ static void run_dispatch(conform *c)
 static const conform_case rows[] = {
     CORE_CASE("memory.open", "ABI-008 ABI-009", CONFORM_NEEDS_KERNELS, run_open),
     CORE_CASE("memory.load", "ABI-008 ABI-009", CONFORM_NEEDS_VYRE_C, run_load),
+    CORE_CASE("memory.compile", "ABI-008 ABI-009 KRN-005", CONFORM_NEEDS_VYRE_C, run_compile),
     CORE_CASE("memory.find", "ABI-008 ABI-009", CONFORM_NEEDS_KERNELS, run_find),
     CORE_CASE("memory.dispatch", "ABI-008 ABI-009", CONFORM_NEEDS_KERNELS, run_dispatch),
 };
