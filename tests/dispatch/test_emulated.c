@@ -61,36 +61,6 @@ static void test_equal(void **state)
   }
 }
 
-/* The other ways come out the same, too: there is one meaning of a program. */
-static void test_every_way(void **state)
-{
-  static const long_way ways[] = {LONG_HOST, LONG_COMPARED, LONG_NATIVE};
-  static long_outcome wanted[BUDGETS], got;
-  uint64_t launches[BUDGETS];
-  (void)state;
-  for (int kind = 0; kind < LONG_KINDS; ++kind) {
-    expect((long_kind)kind, wanted, launches);
-    for (size_t w = 0; w < sizeof ways / sizeof ways[0]; ++w) {
-      on_fixture on;
-      vyre_program *program = NULL;
-      long_open(&on, ways[w], NULL);
-      program = long_create(&on, (long_kind)kind, ways[w]);
-      for (size_t i = 0; i < BUDGETS; ++i) {
-        const int64_t dispatches = on.plugin.get("dispatches");
-        vyre_dispatch_result result;
-        long_run(program, (long_kind)kind, long_route(ways[w]), budgets[i], &result, &got);
-        long_assert_same(&got, &wanted[i], long_names[kind]);
-        assert_int_equal(result.route, long_route(ways[w]));
-        assert_int_equal(on.plugin.get("dispatches") - dispatches, result.launches);
-        if (ways[w] == LONG_NATIVE)
-          assert_int_equal(result.launches, 1);
-      }
-      vyre_program_destroy(program);
-      on_fixture_close(&on);
-    }
-  }
-}
-
 /* On the caller's own buffers, in place. */
 static void test_on_buffers(void **state)
 {
@@ -299,11 +269,10 @@ static void test_times(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_equal),      cmocka_unit_test(test_every_way),
-      cmocka_unit_test(test_on_buffers), cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_not_cured),  cmocka_unit_test(test_no_settle),
-      cmocka_unit_test(test_lies),       cmocka_unit_test(test_empty),
-      cmocka_unit_test(test_times),
+      cmocka_unit_test(test_equal),     cmocka_unit_test(test_on_buffers),
+      cmocka_unit_test(test_refused),   cmocka_unit_test(test_not_cured),
+      cmocka_unit_test(test_no_settle), cmocka_unit_test(test_lies),
+      cmocka_unit_test(test_empty),     cmocka_unit_test(test_times),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
