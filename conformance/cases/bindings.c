@@ -346,56 +346,70 @@ typedef struct wide_binding {
   unsigned char more[40];
 } wide_binding;
 
+typedef struct wide_slot {
+  vyre_slot slot;
+  unsigned char more[24];
+} wide_slot;
+
+typedef struct wide_desc {
+  vyre_dispatch_desc desc;
+  unsigned char more[48];
+} wide_desc;
+
+/* Sums of a and b in structures that are larger than the plugin's, or say so too. */
+static void add_with_strides(conform *c, bool large)
+{
+  static uint32_t data[3][100], out[3][100];
+  wide_binding bindings[3];
+  wide_slot slots[3];
+  wide_desc desc;
+  conform_launch launch;
+  vyre_backend_pending *pending = NULL;
+  conform_random_fill(c, data, sizeof data);
+  conform_launch_init(&launch, conform_kernel(c, "basic", "add"));
+  conform_launch_grid(&launch, 2, 64);
+  memset(bindings, 0xee, sizeof bindings);
+  memset(slots, 0xee, sizeof slots);
+  memset(&desc, 0xee, sizeof desc);
+  for (uint32_t i = 0; i < 3; ++i) {
+    conform_launch_host(&launch, VYRE_READ_WRITE, data[i], 100, 4, NULL);
+    bindings[i].binding = launch.bindings[i];
+    slots[i].slot = (vyre_slot){.struct_size = sizeof slots[i].slot,
+                                .binding_id = 99,
+                                .data = out[i],
+                                .capacity = sizeof out[i]};
+    if (large)
+      bindings[i].binding.struct_size = sizeof bindings[i];
+    if (large)
+      slots[i].slot.struct_size = sizeof slots[i];
+  }
+  desc.desc = launch.desc;
+  desc.desc.bindings = &bindings[0].binding;
+  desc.desc.binding_stride = sizeof bindings[0];
+  if (large)
+    desc.desc.struct_size = sizeof desc;
+  CHECK_OK(c, c->counted.dispatch(conform_open(c), &desc.desc, &pending, err));
+  CHECK_OK(c, c->counted.pending_read(pending, &slots[0].slot, 3, sizeof slots[0], NULL, err));
+  c->counted.pending_release(pending);
+  for (uint32_t i = 0; i < 300; ++i) {
+    const uint32_t k = i % 100, want = i < 200 ? data[i / 100][k] : data[0][k] + data[1][k];
+    CHECK(c, out[i / 100][k] == want, "output %u, element %u is %u, expected is %u (ABI-004)",
+          i / 100, k, out[i / 100][k], want);
+  }
+  for (uint32_t s = 0; s < 3; ++s) {
+    for (uint32_t i = 0; i < sizeof slots[s].more; ++i)
+      CHECK(c, slots[s].more[i] == 0xee, "byte %u behind slot %u was written (ABI-002)", i, s);
+    CHECK(c, slots[s].slot.binding_id == s && slots[s].slot.size == sizeof out[s],
+          "slot %u says id %u and %llu bytes (READ-002)", s, slots[s].slot.binding_id,
+          (unsigned long long)slots[s].slot.size);
+  }
+}
+
 /* ABI-004: readers step by the stride; ABI-001: they accept larger structures. */
 static void run_stride(conform *c)
 {
-  static uint32_t a[100], b[100], out[100];
-  for (int large = 0; large < 2; ++large) {
-    wide_binding bindings[3];
-    struct {
-      vyre_dispatch_desc desc;
-      unsigned char more[48];
-    } desc;
-    struct {
-      vyre_slot slot;
-      unsigned char more[24];
-    } slot;
-    conform_launch launch;
-    vyre_backend_pending *pending = NULL;
-    conform_random_fill(c, a, sizeof a);
-    conform_random_fill(c, b, sizeof b);
-    conform_launch_init(&launch, conform_kernel(c, "basic", "add"));
-    conform_launch_grid(&launch, 2, 64);
-    conform_launch_host(&launch, VYRE_READ_ONLY, a, 100, 4, NULL);
-    conform_launch_host(&launch, VYRE_READ_ONLY, b, 100, 4, NULL);
-    conform_launch_host(&launch, VYRE_WRITE_ONLY, NULL, 100, 4, NULL);
-    memset(bindings, 0xee, sizeof bindings);
-    memset(&desc, 0xee, sizeof desc);
-    memset(&slot, 0xee, sizeof slot);
-    for (uint32_t i = 0; i < 3; ++i) {
-      bindings[i].binding = launch.bindings[i];
-      if (large)
-        bindings[i].binding.struct_size = sizeof bindings[i];
-    }
-    desc.desc = launch.desc;
-    desc.desc.bindings = &bindings[0].binding;
-    desc.desc.binding_stride = sizeof bindings[0];
-    if (large)
-      desc.desc.struct_size = sizeof desc;
-    CHECK_OK(c, c->counted.dispatch(conform_open(c), &desc.desc, &pending, err));
-    slot.slot = (vyre_slot){
-        .struct_size = large ? sizeof slot : sizeof slot.slot, .data = out, .capacity = sizeof out};
-    CHECK_OK(c, c->counted.pending_read(pending, &slot.slot, 1, sizeof slot, NULL, err));
-    c->counted.pending_release(pending);
-    for (uint32_t i = 0; i < 100; ++i)
-      CHECK(c, out[i] == a[i] + b[i], "element %u is %u, expected is %u (ABI-004)", i, out[i],
-            a[i] + b[i]);
-    for (uint32_t i = 0; i < sizeof slot.more; ++i)
-      CHECK(c, slot.more[i] == 0xee, "byte %u behind a slot was written (ABI-002)", i);
-    CHECK(c, slot.slot.binding_id == 2 && slot.slot.size == sizeof out,
-          "the slot says id %u and %llu bytes (READ-002)", slot.slot.binding_id,
-          (unsigned long long)slot.slot.size);
-  }
+  add_with_strides(c, false);
+  add_with_strides(c, true);
 }
 
 /* ---- what is refused ---- */

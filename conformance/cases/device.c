@@ -121,6 +121,7 @@ static void check_size(conform *c, uint32_t size)
   const vyre_backend_device_info *whole = conform_info(c);
   const unsigned char *bytes = (const unsigned char *)&to;
   uint32_t written = 0;
+  bool beyond = false;
   memset(&to, 0xb7, sizeof to);
   to.info.struct_size = size;
   CHECK_OK(c, conform_load(c)->device_info(c->device_index, &to.info, err));
@@ -132,6 +133,11 @@ static void check_size(conform *c, uint32_t size)
         written);
   for (uint32_t i = written; i < sizeof to; ++i)
     CHECK(c, bytes[i] == 0xb7, "it says %u bytes and wrote byte %u (ABI-002)", written, i);
+  /* Of what it counts as its own it has written at least something. */
+  for (uint32_t i = sizeof to.info; i < written; ++i)
+    beyond = beyond || bytes[i] != 0xb7;
+  CHECK(c, written <= sizeof to.info || beyond,
+        "it says %u bytes, and wrote none behind the first %zu (ABI-002)", written, sizeof to.info);
   CHECK(c,
         !memcmp((const char *)&to.info + sizeof(uint32_t), (const char *)whole + sizeof(uint32_t),
                 (written < whole->struct_size ? written : whole->struct_size) - sizeof(uint32_t)),

@@ -310,6 +310,7 @@ static void run_no_output(conform *c)
 
 static void run_times(conform *c)
 {
+  const vyre_backend *b = conform_load(c);
   static const uint32_t sizes[] = {VYRE_BACKEND_TIMES_SIZE_0_1, VYRE_BACKEND_TIMES_SIZE_0_2,
                                    sizeof(vyre_backend_times) + 32};
   for (uint32_t i = 0; i < COUNT_OF(sizes); ++i) {
@@ -333,6 +334,9 @@ static void run_times(conform *c)
     CHECK(c,
           to.times.struct_size <= sizes[i] && to.times.struct_size >= VYRE_BACKEND_TIMES_SIZE_0_1,
           "times of %u bytes say %u (ABI-002)", sizes[i], to.times.struct_size);
+    CHECK(c, to.times.struct_size <= sizeof to.times || b->header_version > VYRE_ABI_VERSION,
+          "times say %u bytes, which is more than the plugin's header has (ABI-002)",
+          to.times.struct_size);
     for (uint32_t k = to.times.struct_size; k < sizeof to; ++k)
       CHECK(c, ((unsigned char *)&to)[k] == 0x2b,
             "times of %u bytes: byte %u was written (ABI-002)", sizes[i], k);
