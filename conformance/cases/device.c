@@ -315,7 +315,7 @@ static void work_once(conform *c)
 static void run_work_often(conform *c)
 {
   conform_load(c);
-  conform_check_growth(c, work_once, 40, "opening, working and closing");
+  conform_check_growth(c, work_once, 20, "opening, working and closing");
 }
 
 /* Two opens at once are independent. */

@@ -121,7 +121,7 @@ static void *main_modules(void *argument)
 {
   worker *w = argument;
   pthread_barrier_wait(w->start);
-  for (int turn = 0; turn < 12; ++turn) {
+  for (int turn = 0; turn < 6; ++turn) {
     vyre_backend_kernel *add = load_add(w);
     add_once(w, add);
     CHECK(w->c, conform_find(w->c, w->module, "bump"), "no kernel");
