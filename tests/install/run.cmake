@@ -45,3 +45,21 @@ if(EXISTS "${WORK}/prefix/${BINDIR}/vyre")
     message(FATAL_ERROR "the bundle made ${four}")
   endif()
 endif()
+
+# A vendor who has the installed files and nothing else.
+run("${CMAKE_COMMAND}" -S "${WORK}/prefix/${DATADIR}/vyre/plugin-template" -B "${WORK}/template"
+  -G "${GENERATOR}" "-DCMAKE_C_COMPILER=${COMPILER}"
+  "-DCMAKE_C_FLAGS=${FLAGS} -Wall -Wextra -Wpedantic -Werror"
+  "-DCMAKE_PREFIX_PATH=${WORK}/prefix")
+run("${CMAKE_COMMAND}" --build "${WORK}/template")
+if(EXISTS "${WORK}/prefix/${BINDIR}/vyre")
+  set(ENV{VYRE_PLUGIN_PATH} "${WORK}/template")
+  run("${WORK}/prefix/${BINDIR}/vyre" devices)
+  if(NOT output MATCHES "template:0")
+    message(FATAL_ERROR "vyre devices does not list the plugin")
+  endif()
+endif()
+if(EXISTS "${WORK}/prefix/${BINDIR}/vyre-conform")
+  run("${WORK}/prefix/${BINDIR}/vyre-conform" "${WORK}/template/libvyre_template.so"
+    --filter "handshake.*" --filter "table.*" --filter module.load)
+endif()
