@@ -13,6 +13,11 @@
 
 static void test_entries(void **state)
 {
+  static const char entries[] =
+      "VYRE_ENTRY(copy, (VYRE_PARAM_CONST(0, in), VYRE_PARAM_OUT(1, out), "
+      "VYRE_PARAM_LOCAL(2, tile), VYRE_PARAM_IN(3, seen)), (VYRE_ARG(0, in), "
+      "VYRE_ARG(1, out), VYRE_ARG(2, tile), VYRE_ARG(3, seen)));\n"
+      "VYRE_ENTRY(mark, (VYRE_PARAM_INOUT(0, seen)), (VYRE_ARG(0, seen)));\n";
   static sample s;
   vyre__text head, tail;
   (void)state;
@@ -33,11 +38,10 @@ static void test_entries(void **state)
                                  "#define VYRE_BUFFER_out 1\n"
                                  "#define VYRE_BUFFER_seen 2\n"
                                  "#define VYRE_BUFFER_tile 3\n");
-  assert_string_equal(tail.data,
-                      "VYRE_ENTRY(copy, (VYRE_PARAM_CONST(0, in), VYRE_PARAM_OUT(1, out), "
-                      "VYRE_PARAM_LOCAL(2, tile), VYRE_PARAM_IN(3, seen)), (VYRE_ARG(0, in), "
-                      "VYRE_ARG(1, out), VYRE_ARG(2, tile), VYRE_ARG(3, seen)));\n"
-                      "VYRE_ENTRY(mark, (VYRE_PARAM_INOUT(0, seen)), (VYRE_ARG(0, seen)));\n");
+  if (strncmp(tail.data, entries, sizeof entries - 1) != 0)
+    fail_msg("%s", tail.data);
+  /* Several segments: the whole program follows, with a step for each of them. */
+  assert_non_null(strstr(tail.data, "VYRE_RUN(2, mark, (VYRE_ARG(2, seen)))"));
   vyre__text_free(&head);
   vyre__text_free(&tail);
 }
