@@ -374,12 +374,22 @@ void draw_variation(drawn *d, uint64_t seed)
   d->seed = seed;
 }
 
-bool drawn_reads_workgroup(const drawn *d)
+static bool has_word(const drawn *d, uint32_t flag)
 {
   for (uint32_t s = 0; s < d->program.segment_count; ++s)
-    if (d->words[s]->flags & WORD_READS_WORKGROUP)
+    if (d->words[s]->flags & flag)
       return true;
   return false;
+}
+
+bool drawn_reads_workgroup(const drawn *d)
+{
+  return has_word(d, WORD_READS_WORKGROUP);
+}
+
+bool drawn_has_barriers(const drawn *d)
+{
+  return has_word(d, WORD_BARRIER);
 }
 
 void drawn_free(drawn *d)

@@ -53,6 +53,7 @@ void drawn_refill(drawn *d, uint64_t seed);
 void drawn_copy(const drawn *from, drawn *out);
 
 bool drawn_reads_workgroup(const drawn *d);
+bool drawn_has_barriers(const drawn *d);
 /* Everything that makes it up, for a reader who wants to see it fail again. */
 void drawn_print(const drawn *d, FILE *to);
 
