@@ -20,7 +20,16 @@
   X(process)                                                                                       \
   X(language)                                                                                      \
   X(atomics)                                                                                       \
-  X(random)
+  X(random)                                                                                        \
+  X(buffer)                                                                                        \
+  X(resident)                                                                                      \
+  X(coherent)                                                                                      \
+  X(persistent)                                                                                    \
+  X(engine)                                                                                        \
+  X(cooperative)                                                                                   \
+  X(gridsync)                                                                                      \
+  X(passes)                                                                                        \
+  X(timing)
 
 #define X(name) extern const conform_table conform_cases_##name;
 TABLES(X)

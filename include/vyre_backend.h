@@ -281,6 +281,8 @@ typedef struct vyre_binding {
  * DISP-013  More groups than cooperative_groups() says are refused before anything runs, with
  *           VYRE_ERROR_RESIDENCY_EXCEEDED and limit and request in the message.  The entry
  *           "vyre_fused" is only launched with this flag.
+ * DISP-015  A fused launch finds any number in word VYRE_CONTROL_GENERATION; the other words of its
+ *           barrier are 0.
  */
 #define VYRE_DISPATCH_COOPERATIVE (1ull << 1)
 
@@ -350,6 +352,8 @@ typedef struct vyre_backend_times {
  *             well.
  *   PASS-005  What DISP-020 to DISP-022 say of a launch holds for the whole.  pending_read() is
  *             called with no slots.
+ *   PASS-006  VYRE_ERROR_INVALID_ARGUMENT: no step, no pass, a step with flags or HOST bindings or
+ *             that dispatch() refuses, control words that are not in the buffer or not on a line.
  */
 typedef struct vyre_passes_desc {
   uint32_t struct_size;
@@ -517,7 +521,11 @@ typedef struct vyre_backend {
 
   /* -------- tier 2: VYRE_CAP_BUFFERS; all or none -------- */
 
-  /* [any] `size` bytes (0 is legal) of zeroed device memory.  Owned until buffer_free(). */
+  /*
+   * [any] `size` bytes (0 is legal) of device memory.  Owned until buffer_free().
+   *   BUF-003  All of them are zero, also where the memory was in use before.  A size that is not
+   *            to be had is VYRE_ERROR_OUT_OF_DEVICE_MEMORY.
+   */
   vyre_status (*buffer_alloc)(vyre_backend_device *device, uint64_t size,
                               vyre_backend_buffer **out_buffer, vyre_error *err);
 
@@ -525,21 +533,27 @@ typedef struct vyre_backend {
   void (*buffer_free)(vyre_backend_device *device, vyre_backend_buffer *buffer);
 
   /*
-   * [any] Bytes in and out, ordered after the dispatches that were started before it and use the
-   * buffer; complete on return.
+   * [any] Bytes in and out.  These rules hold for fill and copy too.
    *   BUF-001  A range outside the buffer is VYRE_ERROR_INVALID_ARGUMENT; a sum that overflows too.
    *   BUF-002  Exactly `size` bytes at `offset` change, also at sizes that are no multiple of 4.
+   *   BUF-004  Ordered after the dispatches that were started before it and use the buffer;
+   *            complete on return.
    */
   vyre_status (*buffer_upload)(vyre_backend_device *device, vyre_backend_buffer *buffer,
                                uint64_t offset, const void *data, uint64_t size, vyre_error *err);
   vyre_status (*buffer_download)(vyre_backend_device *device, vyre_backend_buffer *buffer,
                                  uint64_t offset, void *out_data, uint64_t size, vyre_error *err);
 
-  /* [any] Sets `size` bytes to the low byte of `value`; complete on return. */
+  /*
+   * [any] BUF-005  Sets `size` bytes to the low byte of `value`; its other bits do not matter.
+   */
   vyre_status (*buffer_fill)(vyre_backend_device *device, vyre_backend_buffer *buffer,
                              uint64_t offset, uint64_t size, uint32_t value, vyre_error *err);
 
-  /* [any] Copies between two buffers of the device, or within one if the ranges do not overlap. */
+  /*
+   * [any] BUF-006  Copies between two buffers of the device, or within one if the ranges do not
+   *       overlap.  The source stays as it is.
+   */
   vyre_status (*buffer_copy)(vyre_backend_device *device, vyre_backend_buffer *destination,
                              uint64_t destination_offset, vyre_backend_buffer *source,
                              uint64_t source_offset, uint64_t size, vyre_error *err);
@@ -547,6 +561,8 @@ typedef struct vyre_backend {
   /*
    * [any] Optional, VYRE_CAP_IMPORT_EXPORT.  Wraps memory that the caller keeps alive until
    * buffer_free(), and tells the native address of a buffer.
+   *   BUF-007  What was exported can be imported on the same device: both buffers are the same
+   *            bytes.  Freeing the imported one leaves the memory as it is.
    */
   vyre_status (*buffer_import)(vyre_backend_device *device, const vyre_native_memory *memory,
                                vyre_backend_buffer **out_buffer, vyre_error *err);
@@ -556,10 +572,13 @@ typedef struct vyre_backend {
   /* -------- tier 4: VYRE_CAP_COHERENT -------- */
 
   /*
-   * [any] `size` bytes (at least 1) of zeroed memory that host and device see at once.
+   * [any] `size` bytes (at least 1) of memory that host and device see at once.
    *   COH-001  Aligned loads and stores of the widths in `coherent_atomics` are atomic from both
    *            sides, and acquire and release at system scope order all other accesses to the same
    *            memory.
+   *   COH-002  It is zeroed, and its host address is a multiple of 4096; a size of 0 is
+   *            VYRE_ERROR_INVALID_ARGUMENT.
+   *   COH-003  A kernel that it is bound to finds it at `device_address`, plus the binding's offset.
    */
   vyre_status (*coherent_alloc)(vyre_backend_device *device, uint64_t size,
                                 vyre_coherent_memory *out_memory, vyre_error *err);
@@ -571,7 +590,8 @@ typedef struct vyre_backend {
   /*
    * [any] The most groups of one COOPERATIVE launch of this kernel, with workgroups of that shape
    * and so many bytes of workgroup memory from bindings; asked of the driver for this very kernel,
-   * with headroom.  `*out_groups` 0: it cannot be launched that way.
+   * with headroom.
+   *   DISP-014  A launch of so many is taken; 0: it cannot be launched that way.
    */
   vyre_status (*cooperative_groups)(vyre_backend_device *device, vyre_backend_kernel *kernel,
                                     const uint32_t workgroup[3], uint64_t workgroup_memory,
@@ -585,7 +605,9 @@ typedef struct vyre_backend {
 
   /*
    * [any] The device's clock and the host's CLOCK_MONOTONIC, read as close together as can be, both
-   * in nanoseconds.  The device's clock never goes back.
+   * in nanoseconds.
+   *   TIME-003  The device's clock never goes back and keeps the host's pace; the host's time is one
+   *             within the call.
    */
   vyre_status (*device_clock)(vyre_backend_device *device, uint64_t *out_device_ns,
                               uint64_t *out_host_ns, vyre_error *err);
