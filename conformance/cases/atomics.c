@@ -149,6 +149,26 @@ static void run_hand_out(conform *c)
   check_once(c, seen, 5, wide[2]);
 }
 
+/* Nothing is lost while several processors are at one word for a while. */
+static void run_hammer(conform *c)
+{
+  const uint64_t adds = 512 * 64 * 64;
+  for (int turn = 0; turn < 10; ++turn) {
+    uint32_t narrow = 0;
+    uint64_t wide = 0;
+    conform_launch launch;
+    conform_launch_init(&launch, conform_kernel(c, "atomics", "hammer"));
+    conform_launch_grid(&launch, 512, 64);
+    conform_launch_host(&launch, VYRE_READ_WRITE, NULL, 1, 4, &narrow);
+    conform_launch_host(&launch, VYRE_READ_WRITE, NULL, 1, 8, &wide);
+    conform_run(c, &launch);
+    CHECK(c, narrow == adds, "%llu adds of 1 leave %u (LANG-004)", (unsigned long long)adds,
+          narrow);
+    CHECK(c, wide == adds * (adds - 1) / 2, "the old values of %llu adds sum up to %llu (LANG-004)",
+          (unsigned long long)adds, (unsigned long long)wide);
+  }
+}
+
 /* A fence, an add, a fence: whoever comes last sees all. */
 static void run_last(conform *c)
 {
@@ -295,6 +315,7 @@ static const conform_case rows[] = {
     CORE_CASE("atomics.alone", "LANG-004", CONFORM_NEEDS_KERNELS, run_alone),
     CORE_CASE("atomics.gather", "LANG-004", CONFORM_NEEDS_KERNELS, run_gather),
     CORE_CASE("atomics.hand_out", "LANG-004", CONFORM_NEEDS_KERNELS, run_hand_out),
+    CORE_CASE("atomics.hammer", "LANG-004", CONFORM_NEEDS_KERNELS, run_hammer),
     CORE_CASE("atomics.last", "LANG-004", CONFORM_NEEDS_KERNELS, run_last),
     CORE_CASE("atomics.rotate", "LANG-003", CONFORM_NEEDS_KERNELS, run_rotate),
     CORE_CASE("atomics.shapes", "LANG-003 LANG-005", CONFORM_NEEDS_KERNELS, run_shapes),

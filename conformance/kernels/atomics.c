@@ -79,6 +79,18 @@ VYRE_ENTRY(hand_out,
            (VYRE_PARAM_INOUT(0, narrow), VYRE_PARAM_INOUT(1, wide), VYRE_PARAM_OUT(2, seen)),
            (VYRE_ARG(0, narrow), VYRE_ARG(1, wide), VYRE_ARG(2, seen)));
 
+/* Long enough for all processors to be at the same two words: sixty-four times each, an item. */
+VYRE_SEGMENT(hammer)(vyre_ctx *c, VYRE_INOUT(vyre_u32) narrow, VYRE_INOUT(vyre_u64) wide)
+{
+  (void)c;
+  for (vyre_u32 turn = 0u; turn < 64u; ++turn) {
+    const vyre_u32 old = vyre_atomic_add_u32(&narrow[0], 1u, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+    vyre_atomic_add_u64(&wide[0], old, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  }
+}
+VYRE_ENTRY(hammer, (VYRE_PARAM_INOUT(0, narrow), VYRE_PARAM_INOUT(1, wide)),
+           (VYRE_ARG(0, narrow), VYRE_ARG(1, wide)));
+
 /* One item alone: each operation's old value and its effect. */
 VYRE_SEGMENT(alone)
 (vyre_ctx *c, VYRE_INOUT(vyre_u32) narrow, VYRE_INOUT(vyre_u64) wide, VYRE_OUT(vyre_u64) seen)
