@@ -179,7 +179,7 @@ vyre_status vyre__devices_add(vyre__devices *list, const vyre_backend *backend, 
     *out_is_ours = true;
     return VYRE_FAIL_MEMORY(err, "the list of devices");
   }
-  rows = list->rows + list->count;
+  rows = count ? list->rows + list->count : NULL; /* an empty list has no rows to step from */
   for (i = 0; i < count; i++) {
     rows[i].backend = backend;
     rows[i].backend_index = i;

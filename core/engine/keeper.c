@@ -64,6 +64,7 @@ vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
     status = VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
                        "plugin %s started no launch and reported no error", device->backend->name);
   if (status != VYRE_OK) {
+    engine->launch = NULL; /* whatever a call that failed left there is no launch */
     set_state(engine, VYRE_RING_STATE_ABSENT);
     __atomic_sub_fetch(&engine->launches, 1, __ATOMIC_RELAXED);
   }

@@ -62,12 +62,17 @@ vyre_status vyre__engine_make_buffer(vyre_engine *engine, vyre__region *region, 
   const vyre_backend *backend = device->backend;
   const char *function = "buffer_alloc";
   vyre_error said = VYRE_ERROR_INIT;
-  vyre_status status = backend->buffer_alloc(device->handle, size, &region->buffer, &said);
-  region->size = size;
-  region->owned = true;
+  vyre_backend_buffer *made = NULL;
+  vyre_status status = backend->buffer_alloc(device->handle, size, &made, &said);
+  if (status == VYRE_OK && !made)
+    return VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
+                     "plugin %s gave no buffer and reported no error", backend->name);
   if (status == VYRE_OK) {
+    region->buffer = made;
+    region->size = size;
+    region->owned = true;
     function = "buffer_upload";
-    status = backend->buffer_upload(device->handle, region->buffer, 0, data, size, &said);
+    status = backend->buffer_upload(device->handle, made, 0, data, size, &said);
   }
   return vyre__device_result(device, function, status, &said, err);
 }

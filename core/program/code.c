@@ -102,6 +102,7 @@ static vyre_status load_one(vyre_device *device, const vyre_code *code,
       return status;
     desc.data = text;
   }
+  *out_module = NULL; /* whatever a row that was refused left there is nobody's module */
   status = device->backend->module_load(device->handle, &desc, out_module, &said);
   status = vyre__device_result(device, "module_load", status, &said, err);
   vyre__deallocate(&device->allocator, text);
