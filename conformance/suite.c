@@ -28,6 +28,7 @@
   X(engine)                                                                                        \
   X(cooperative)                                                                                   \
   X(gridsync)                                                                                      \
+  X(drawn)                                                                                         \
   X(passes)                                                                                        \
   X(timing)
 

@@ -5,8 +5,6 @@
 #include "conformance/buffers.h"
 
 #include <linux/futex.h>
-#include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -3,212 +3,11 @@
  * memory.  Nothing is lost, nothing comes twice, however small the ring is and however it ends.
  */
 #include "conformance/buffers.h"
-#include "conformance/through.h"
+#include "conformance/rig.h"
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
-
-#define SECOND 1000000000ull
-#define PATIENCE (20 * SECOND)
-
-static const char handlers_source[] =
-    "VYRE_HANDLER(sum)\n"
-    "(vyre_ctx *c, VYRE_IN(vyre_u8) data, vyre_u32 size, VYRE_IN(vyre_u8) constants,\n"
-    " vyre_u64 constants_size, vyre_job *job)\n"
-    "{\n"
-    "  vyre_u32 sum = job->correlation * 2654435761u + (vyre_u32)constants_size;\n"
-    "  (void)c;\n"
-    "  for (vyre_u32 i = 0u; i < size; ++i) sum = sum * 31u + data[i];\n"
-    "  return sum ^ constants[0];\n"
-    "}\n"
-    "VYRE_HANDLER(gate)\n"
-    "(vyre_ctx *c, VYRE_IN(vyre_u8) data, vyre_u32 size, VYRE_IN(vyre_u8) constants,\n"
-    " vyre_u64 constants_size, vyre_job *job)\n"
-    "{\n"
-    "  vyre_u32 misses = 0u;\n"
-    "  (void)size; (void)constants; (void)constants_size;\n"
-    "  while (vyre_atomic_load_u32(data, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM) == 0u)\n"
-    "    vyre_backoff(c, misses++);\n"
-    "  return job->correlation + 1u;\n"
-    "}\n"
-    "VYRE_HANDLER(find)\n"
-    "(vyre_ctx *c, VYRE_IN(vyre_u8) data, vyre_u32 size, VYRE_IN(vyre_u8) constants,\n"
-    " vyre_u64 constants_size, vyre_job *job)\n"
-    "{\n"
-    "  (void)constants_size;\n"
-    "  for (vyre_u32 i = 0u; i < size; ++i)\n"
-    "    if (data[i] == constants[0]) vyre_emit(c, job, i, job->correlation);\n"
-    "  return vyre_emitted(job);\n"
-    "}\n";
-
-enum { RULE_SUM, RULE_GATE, RULE_FIND, RULES };
-
-#define INPUT_SIZE 65536u
-#define CONSTANT 0x5au
-
-typedef struct rig {
-  through t;
-  vyre_engine *engine;
-  unsigned char *input;
-} rig;
-
-static vyre_engine_options options_of(uint32_t capacity)
-{
-  vyre_engine_options options = VYRE_ENGINE_OPTIONS_INIT;
-  options.mode = VYRE_ENGINE_FORCE;
-  options.capacity = capacity;
-  options.input_size = INPUT_SIZE;
-  return options;
-}
-
-static void start(conform *c, rig *r, const vyre_engine_options *options)
-{
-  static const unsigned char constant = CONSTANT;
-  static const char *const names[RULES] = {"sum", "gate", "find"};
-  vyre_handler_decl decls[RULES];
-  vyre_rule_set rules[RULES];
-  vyre_engine_handlers set = VYRE_ENGINE_HANDLERS_INIT;
-  vyre_code code = VYRE_CODE_INIT;
-  uint64_t size = 0;
-  for (uint32_t i = 0; i < RULES; ++i) {
-    decls[i] = (vyre_handler_decl)VYRE_HANDLER_DECL_INIT;
-    decls[i].name = names[i];
-    decls[i].flags = i == RULE_FIND ? VYRE_HANDLER_RECORDS : 0;
-    rules[i] = (vyre_rule_set)VYRE_RULE_SET_INIT;
-    rules[i].handler = i;
-    rules[i].constants = &constant;
-    rules[i].constants_size = 1;
-  }
-  code.format = "vyre-c";
-  code.data = handlers_source;
-  code.size = sizeof handlers_source - 1;
-  code.name = "handlers";
-  set.name = "handlers";
-  set.handlers = decls;
-  set.handler_count = set.rule_set_count = RULES;
-  set.rule_sets = rules;
-  set.code = &code;
-  set.code_count = 1;
-  CHECK_OK(c, vyre_engine_start(r->t.device, &set, options, &r->engine, err));
-  r->input = vyre_engine_input(r->engine, &size);
-  CHECK(c, !options->input_size || (r->input && size == options->input_size),
-        "the engine has no input region");
-}
-
-static void begin(conform *c, rig *r, const vyre_engine_options *options)
-{
-  through_open(c, &r->t);
-  start(c, r, options);
-  for (uint32_t i = 0; i < INPUT_SIZE; ++i)
-    r->input[i] = (unsigned char)conform_random(c);
-}
-
-static void end(conform *c, rig *r)
-{
-  CHECK_OK(c, vyre_engine_stop(r->engine, PATIENCE, err));
-  vyre_engine_destroy(r->engine);
-  through_close(&r->t);
-}
-
-static uint32_t sum_of(const unsigned char *data, uint32_t size, uint32_t correlation)
-{
-  uint32_t sum = correlation * 2654435761u + 1;
-  for (uint32_t i = 0; i < size; ++i)
-    sum = sum * 31 + data[i];
-  return sum ^ CONSTANT;
-}
-
-/* Item n of a test: its bytes are given by its number. */
-static vyre_work_item item_of(uint32_t n)
-{
-  const vyre_work_item item = {(n * 97) % (INPUT_SIZE - 64), n % 41, RULE_SUM, n};
-  return item;
-}
-
-/* What came back, by number. */
-typedef struct counts {
-  unsigned char *times;
-  uint64_t *tickets;
-  uint32_t n, seen;
-} counts;
-
-static void count_init(conform *c, counts *all, uint32_t n)
-{
-  all->times = calloc(n, 1);
-  all->tickets = calloc(n, sizeof *all->tickets);
-  all->n = n;
-  all->seen = 0;
-  CHECK(c, all->times && all->tickets, "out of memory");
-}
-
-static void count_one(conform *c, const rig *r, counts *all, const vyre_completion *done)
-{
-  const vyre_work_item item = item_of(done->correlation);
-  CHECK(c, done->status == VYRE_OK, "item %u ended with %d", done->correlation, (int)done->status);
-  CHECK(c, done->correlation < all->n, "a completion of item %u, there are %u", done->correlation,
-        all->n);
-  CHECK(c, !all->times[done->correlation], "item %u came twice", done->correlation);
-  CHECK(c, !all->tickets[done->correlation] || all->tickets[done->correlation] == done->ticket,
-        "item %u came with the ticket of another", done->correlation);
-  CHECK(c, done->result == sum_of(r->input + item.input_offset, item.input_len, item.correlation),
-        "item %u has the result 0x%x, expected is 0x%x (COH-001)", done->correlation, done->result,
-        sum_of(r->input + item.input_offset, item.input_len, item.correlation));
-  all->times[done->correlation] = 1;
-  all->seen += 1;
-}
-
-static void reap_some(conform *c, const rig *r, counts *all, uint64_t timeout)
-{
-  vyre_completion done[64];
-  uint32_t n = 0;
-  const vyre_status status = vyre_engine_reap(r->engine, done, 64, timeout, &n);
-  CHECK(c, status == VYRE_OK || (!timeout && status == VYRE_ERROR_EMPTY),
-        "after %u of %u items reap ended with %d", all->seen, all->n, (int)status);
-  for (uint32_t i = 0; status == VYRE_OK && i < n; ++i)
-    count_one(c, r, all, &done[i]);
-}
-
-static void count_end(conform *c, counts *all)
-{
-  CHECK(c, all->seen == all->n, "%u of %u items came back", all->seen, all->n);
-  free(all->times);
-  free(all->tickets);
-}
-
-/* Sends n items, one by one or in batches, and takes what comes. */
-static void send(conform *c, rig *r, uint32_t n, uint32_t batch)
-{
-  vyre_work_item items[64];
-  counts all;
-  count_init(c, &all, n);
-  for (uint32_t sent = 0; sent < n;) {
-    const uint32_t most = batch < n - sent ? batch : n - sent;
-    uint64_t tickets[64];
-    uint32_t taken = 1;
-    for (uint32_t i = 0; i < most; ++i)
-      items[i] = item_of(sent + i);
-    const vyre_status status =
-        batch == 1 ? vyre_engine_submit(r->engine, items, tickets)
-                   : vyre_engine_submit_many(r->engine, items, most, tickets, &taken);
-    if (status == VYRE_ERROR_QUEUE_FULL) {
-      reap_some(c, r, &all, PATIENCE);
-      continue;
-    }
-    CHECK(c, status == VYRE_OK, "submit ended with %d after %u items", (int)status, sent);
-    for (uint32_t i = 0; i < taken; ++i)
-      all.tickets[sent + i] = tickets[i];
-    sent += taken;
-  }
-  while (all.seen < n)
-    reap_some(c, r, &all, PATIENCE);
-  vyre_completion none;
-  uint32_t more = 0;
-  CHECK(c, vyre_engine_reap(r->engine, &none, 1, 0, &more) == VYRE_ERROR_EMPTY,
-        "a completion more than items");
-  count_end(c, &all);
-}
 
 /* ---- none lost, none twice ---- */
 
@@ -216,27 +15,27 @@ static void run_capacities(conform *c)
 {
   for (uint32_t capacity = 1; capacity <= 64; capacity *= 2)
     for (uint32_t unfinished = capacity; unfinished <= 4 * capacity; unfinished *= 4) {
-      vyre_engine_options options = options_of(capacity);
+      vyre_engine_options options = rig_options(capacity);
       rig r;
       options.max_unfinished = unfinished;
       options.workers = 1 + capacity % 3;
-      begin(c, &r, &options);
-      send(c, &r, 400, 1);
-      send(c, &r, 400, 1 + (capacity * 7) % 64);
-      end(c, &r);
+      rig_begin(c, &r, &options);
+      rig_send(c, &r, 400, 1);
+      rig_send(c, &r, 400, 1 + (capacity * 7) % 64);
+      rig_end(c, &r);
     }
 }
 
 /* Every counter of a small ring goes round thousands of times. */
 static void run_wrap(conform *c)
 {
-  vyre_engine_options options = options_of(4);
+  vyre_engine_options options = rig_options(4);
   rig r;
   options.max_unfinished = 8;
-  begin(c, &r, &options);
-  send(c, &r, 8000, 1);
-  send(c, &r, 40000, 30);
-  end(c, &r);
+  rig_begin(c, &r, &options);
+  rig_send(c, &r, 8000, 1);
+  rig_send(c, &r, 40000, 30);
+  rig_end(c, &r);
 }
 
 typedef struct sender {
@@ -249,7 +48,7 @@ static void *send_part(void *argument)
 {
   sender *s = argument;
   for (uint32_t i = 0; i < s->count;) {
-    const vyre_work_item item = item_of(s->first + i);
+    const vyre_work_item item = rig_item(s->first + i);
     s->status = vyre_engine_submit(s->r->engine, &item, NULL);
     if (s->status == VYRE_OK)
       i += 1;
@@ -264,25 +63,25 @@ static void *send_part(void *argument)
 static void run_threads(conform *c)
 {
   enum { SENDERS = 3, EACH = 3000 };
-  vyre_engine_options options = options_of(64);
+  vyre_engine_options options = rig_options(64);
   sender senders[SENDERS];
   pthread_t threads[SENDERS];
   counts all;
   rig r;
-  begin(c, &r, &options);
-  count_init(c, &all, SENDERS * EACH);
+  rig_begin(c, &r, &options);
+  rig_count(c, &all, SENDERS * EACH);
   for (uint32_t i = 0; i < SENDERS; ++i) {
     senders[i] = (sender){&r, i * EACH, EACH, VYRE_OK};
     CHECK(c, !pthread_create(&threads[i], NULL, send_part, &senders[i]), "no thread");
   }
   while (all.seen < all.n)
-    reap_some(c, &r, &all, PATIENCE);
+    rig_reap(c, &r, &all, RIG_PATIENCE);
   for (uint32_t i = 0; i < SENDERS; ++i) {
     pthread_join(threads[i], NULL);
     CHECK(c, senders[i].status == VYRE_OK, "submit ended with %d", (int)senders[i].status);
   }
-  count_end(c, &all);
-  end(c, &r);
+  rig_count_end(c, &all);
+  rig_end(c, &r);
 }
 
 /* ---- items that wait ---- */
@@ -305,46 +104,46 @@ static uint64_t submit_gate(conform *c, rig *r, uint32_t correlation)
 /* Later items finish while an earlier one waits: they come out of order. */
 static void run_out_of_order(conform *c)
 {
-  vyre_engine_options options = options_of(64);
+  vyre_engine_options options = rig_options(64);
   vyre_completion done;
   uint64_t gate = 0;
   rig r;
   options.workers = 2;
-  begin(c, &r, &options);
+  rig_begin(c, &r, &options);
   if (r.t.info.compute_units < 2 && r.t.info.device_class != VYRE_DEVICE_CPU)
     conform_not_supported(c, "the device runs one group at a time");
   set_gate(&r, 0);
   gate = submit_gate(c, &r, 7);
   for (uint32_t i = 0; i < 200; ++i) {
-    const vyre_work_item item = item_of(i);
+    const vyre_work_item item = rig_item(i);
     uint64_t ticket = 0;
     vyre_status status = vyre_engine_submit(r.engine, &item, &ticket);
     CHECK(c, status == VYRE_OK, "submit ended with %d", (int)status);
-    status = vyre_engine_wait(r.engine, ticket, PATIENCE, &done);
+    status = vyre_engine_wait(r.engine, ticket, RIG_PATIENCE, &done);
     CHECK(c, status == VYRE_OK && done.correlation == i,
           "item %u behind one that waits ended with %d (DISP-010)", i, (int)status);
   }
   CHECK(c, vyre_engine_wait(r.engine, gate, 1000000, &done) == VYRE_ERROR_TIMEOUT,
         "an item that waits has ended");
   set_gate(&r, 1);
-  CHECK(c, vyre_engine_wait(r.engine, gate, PATIENCE, &done) == VYRE_OK && done.result == 8,
+  CHECK(c, vyre_engine_wait(r.engine, gate, RIG_PATIENCE, &done) == VYRE_OK && done.result == 8,
         "an item that was let go does not end");
   CHECK(c, vyre_engine_wait(r.engine, gate, 0, &done) == VYRE_ERROR_NOT_FOUND,
         "a completion came twice");
-  end(c, &r);
+  rig_end(c, &r);
 }
 
 /* Until a deadline, which names what is not finished. */
 static void run_drain(conform *c)
 {
-  vyre_engine_options options = options_of(64);
+  vyre_engine_options options = rig_options(64);
   uint64_t gate = 0, unfinished[8] = {0};
   uint32_t n = 0;
   counts all;
   rig r;
   options.workers = 2;
-  begin(c, &r, &options);
-  count_init(c, &all, 40);
+  rig_begin(c, &r, &options);
+  rig_count(c, &all, 40);
   CHECK(c, vyre_engine_drain(r.engine, 0, NULL, 0, NULL) == VYRE_OK,
         "an empty engine does not drain");
   set_gate(&r, 0);
@@ -354,44 +153,45 @@ static void run_drain(conform *c)
   CHECK(c, n == 1 && unfinished[0] == gate, "drain names %u unfinished items, not the one", n);
   set_gate(&r, 1);
   for (uint32_t i = 0; i < 40; ++i) {
-    const vyre_work_item item = item_of(i);
+    const vyre_work_item item = rig_item(i);
     CHECK(c, vyre_engine_submit(r.engine, &item, &all.tickets[i]) == VYRE_OK, "submit failed");
   }
-  CHECK(c, vyre_engine_drain(r.engine, PATIENCE, NULL, 0, NULL) == VYRE_OK, "drain does not end");
+  CHECK(c, vyre_engine_drain(r.engine, RIG_PATIENCE, NULL, 0, NULL) == VYRE_OK,
+        "drain does not end");
   CHECK(c, vyre_engine_wait(r.engine, gate, 0, NULL) == VYRE_OK,
         "after a drain an item is not finished");
   while (all.seen < 40)
-    reap_some(c, &r, &all, 0); /* all are there */
-  count_end(c, &all);
-  end(c, &r);
+    rig_reap(c, &r, &all, 0); /* all are there */
+  rig_count_end(c, &all);
+  rig_end(c, &r);
 }
 
 /* What was accepted is finished, then nothing is taken any more. */
 static void run_stop(conform *c)
 {
   for (uint32_t turn = 0; turn < 4; ++turn) {
-    vyre_engine_options options = options_of(256);
+    vyre_engine_options options = rig_options(256);
     const uint32_t n = turn * 60;
     vyre_completion none;
     uint32_t more = 0;
     counts all;
     rig r;
-    begin(c, &r, &options);
-    count_init(c, &all, n);
+    rig_begin(c, &r, &options);
+    rig_count(c, &all, n);
     for (uint32_t i = 0; i < n; ++i) {
-      const vyre_work_item item = item_of(i);
+      const vyre_work_item item = rig_item(i);
       CHECK(c, vyre_engine_submit(r.engine, &item, &all.tickets[i]) == VYRE_OK, "submit failed");
     }
-    CHECK_OK(c, vyre_engine_stop(r.engine, PATIENCE, err));
-    const vyre_work_item late = item_of(1);
+    CHECK_OK(c, vyre_engine_stop(r.engine, RIG_PATIENCE, err));
+    const vyre_work_item late = rig_item(1);
     CHECK(c, vyre_engine_submit(r.engine, &late, NULL) == VYRE_ERROR_CLOSED,
           "a stopped engine takes an item");
     while (all.seen < n)
-      reap_some(c, &r, &all, 0);
-    CHECK(c, vyre_engine_reap(r.engine, &none, 1, PATIENCE, &more) == VYRE_ERROR_CLOSED,
+      rig_reap(c, &r, &all, 0);
+    CHECK(c, vyre_engine_reap(r.engine, &none, 1, RIG_PATIENCE, &more) == VYRE_ERROR_CLOSED,
           "a stopped engine has a completion more");
-    count_end(c, &all);
-    end(c, &r);
+    rig_count_end(c, &all);
+    rig_end(c, &r);
   }
 }
 
@@ -407,46 +207,46 @@ static vyre_engine_stats stats_of(conform *c, const rig *r)
 
 static void run_idle(conform *c)
 {
-  vyre_engine_options options = options_of(16);
+  vyre_engine_options options = rig_options(16);
   rig r;
   options.max_idle_ms = 1;
-  begin(c, &r, &options);
+  rig_begin(c, &r, &options);
   for (uint32_t turn = 0; turn < 12; ++turn) {
     const uint64_t exits = stats_of(c, &r).idle_exits, began = conform_now_ns();
-    send(c, &r, 30 + turn, 1 + turn);
+    rig_send(c, &r, 30 + turn, 1 + turn);
     while (turn % 2 && stats_of(c, &r).idle_exits == exits)
       conform_watch(c, began, "an idle persistent launch to leave (DISP-010)");
   }
   CHECK(c, stats_of(c, &r).launches > 3, "the launch has left and was not launched again");
-  end(c, &r);
+  rig_end(c, &r);
 }
 
 /* It leaves and comes back under load, and nothing is lost between. */
 static void run_relaunch(conform *c)
 {
-  vyre_engine_options options = options_of(32);
+  vyre_engine_options options = rig_options(32);
   const uint64_t began = conform_now_ns();
   rig r;
   options.max_resident_ms = 2;
-  begin(c, &r, &options);
+  rig_begin(c, &r, &options);
   do {
-    send(c, &r, 3000, 3);
-  } while (stats_of(c, &r).launches < 15 && conform_now_ns() - began < 5 * SECOND);
+    rig_send(c, &r, 3000, 3);
+  } while (stats_of(c, &r).launches < 15 && conform_now_ns() - began < 5 * RIG_SECOND);
   CHECK(c, stats_of(c, &r).launches > 2, "a launch that should leave after 2 ms stays");
-  end(c, &r);
+  rig_end(c, &r);
 }
 
 /* ---- records ---- */
 
 static void run_bank(conform *c)
 {
-  vyre_engine_options options = options_of(64);
+  vyre_engine_options options = rig_options(64);
   rig r;
   options.bank_records = 50;
-  begin(c, &r, &options);
-  memset(r.input, 0, INPUT_SIZE);
+  rig_begin(c, &r, &options);
+  memset(r.input, 0, RIG_INPUT);
   for (uint32_t i = 0; i < 4096; i += 8)
-    r.input[i] = CONSTANT;
+    r.input[i] = RIG_CONSTANT;
   for (uint32_t turn = 0; turn < 12; ++turn) {
     const uint32_t items = 1 + turn; /* eight records each: from the seventh on too many */
     const vyre_record *records = NULL;
@@ -458,14 +258,14 @@ static void run_bank(conform *c)
     }
     for (uint32_t i = 0; i < items; ++i) {
       vyre_completion done;
-      CHECK(c, vyre_engine_wait(r.engine, tickets[i], PATIENCE, &done) == VYRE_OK,
+      CHECK(c, vyre_engine_wait(r.engine, tickets[i], RIG_PATIENCE, &done) == VYRE_OK,
             "an item is lost");
       CHECK(c, done.result == 8, "an item of 8 records says %u", done.result);
       CHECK(c, done.status == VYRE_OK || (items > 6 && done.status == VYRE_ERROR_OVERFLOW),
             "an item that emits ended with %d", (int)done.status);
       stored += done.status == VYRE_OK ? 8 : 0;
     }
-    CHECK(c, vyre_engine_swap_bank(r.engine, PATIENCE, &records, &count) == VYRE_OK, "no swap");
+    CHECK(c, vyre_engine_swap_bank(r.engine, RIG_PATIENCE, &records, &count) == VYRE_OK, "no swap");
     CHECK(c, count == (items * 8 < 50 ? items * 8 : 50) && count >= stored,
           "%u items of 8 records left %u in a bank of 50 (COH-001)", items, count);
     for (uint32_t k = 0; k < count; ++k) {
@@ -476,7 +276,7 @@ static void run_bank(conform *c)
       CHECK(c, !seen[i][at]++, "a record came twice");
     }
   }
-  end(c, &r);
+  rig_end(c, &r);
 }
 
 /* ---- beside it ---- */
@@ -493,13 +293,13 @@ static void run_beside(conform *c)
   static uint32_t given[5000], wanted[5000];
   const vyre_bytes inputs[1] = {{given, sizeof given}}, outputs[1] = {{wanted, sizeof wanted}};
   const through_want want = {outputs, 1, 1, VYRE_CONVERGED_NOT_TESTED};
-  vyre_engine_options options = options_of(16);
+  vyre_engine_options options = rig_options(16);
   through_program p;
   vyre_program *program = NULL;
   vyre_buffer *buffer = NULL;
   uint64_t gate = 0;
   rig r;
-  begin(c, &r, &options);
+  rig_begin(c, &r, &options);
   through_program_init(&p, "step", source);
   through_program_buffer(&p, "a", VYRE_READ_WRITE, 4, 0);
   through_program_segment(&p, "step", "+a");
@@ -530,47 +330,47 @@ static void run_beside(conform *c)
   CHECK(c, vyre_engine_wait(r.engine, gate, 0, NULL) == VYRE_ERROR_TIMEOUT,
         "an item that waits has ended");
   set_gate(&r, 1);
-  CHECK(c, vyre_engine_wait(r.engine, gate, PATIENCE, NULL) == VYRE_OK, "an item does not end");
+  CHECK(c, vyre_engine_wait(r.engine, gate, RIG_PATIENCE, NULL) == VYRE_OK, "an item does not end");
   vyre_buffer_destroy(buffer);
   vyre_program_destroy(program);
-  end(c, &r);
+  rig_end(c, &r);
 }
 
 /* Items whose bytes lie in a buffer of the device, and two engines at once. */
 static void run_two(conform *c)
 {
-  vyre_engine_options options = options_of(32);
-  vyre_engine_options second = options_of(8);
+  vyre_engine_options options = rig_options(32);
+  vyre_engine_options second = rig_options(8);
   rig r, other;
   second.input_size = 0;
-  begin(c, &r, &options);
+  rig_begin(c, &r, &options);
   other = r;
-  CHECK_OK(c, vyre_buffer_create(r.t.device, INPUT_SIZE, &second.input, err));
-  CHECK_OK(c, vyre_buffer_upload(second.input, 0, r.input, INPUT_SIZE, err));
-  start(c, &other, &second);
+  CHECK_OK(c, vyre_buffer_create(r.t.device, RIG_INPUT, &second.input, err));
+  CHECK_OK(c, vyre_buffer_upload(second.input, 0, r.input, RIG_INPUT, err));
+  rig_start(c, &other, &second);
   other.input = r.input; /* the same bytes: what the oracle reads */
   for (uint32_t turn = 0; turn < 4; ++turn) {
-    send(c, &r, 500, 1 + turn);
-    send(c, &other, 500, 3 + turn);
+    rig_send(c, &r, 500, 1 + turn);
+    rig_send(c, &other, 500, 3 + turn);
   }
-  CHECK_OK(c, vyre_engine_stop(other.engine, PATIENCE, err));
+  CHECK_OK(c, vyre_engine_stop(other.engine, RIG_PATIENCE, err));
   vyre_engine_destroy(other.engine);
   vyre_buffer_destroy(second.input);
-  send(c, &r, 100, 1);
-  end(c, &r);
+  rig_send(c, &r, 100, 1);
+  rig_end(c, &r);
 }
 
 /* Without a persistent launch the same comes out, by launches that end: tier 1 is enough. */
 static void run_batched(conform *c)
 {
   for (uint32_t capacity = 1; capacity <= 64; capacity *= 8) {
-    vyre_engine_options options = options_of(capacity);
+    vyre_engine_options options = rig_options(capacity);
     rig r;
     options.mode = VYRE_ENGINE_DISABLE;
-    begin(c, &r, &options);
-    send(c, &r, 500, 1);
-    send(c, &r, 2000, 50);
-    end(c, &r);
+    rig_begin(c, &r, &options);
+    rig_send(c, &r, 500, 1);
+    rig_send(c, &r, 2000, 50);
+    rig_end(c, &r);
   }
 }
 

@@ -76,8 +76,16 @@ static void bind(conform_launch *step, vyre_access access, vyre_backend_buffer *
   step->desc.id_limit = 4;
 }
 
-/* far, back, up: as oracle_run() does it. */
-static void add_all(conform *c, passes *p, uint32_t items)
+static void add_up(conform *c, passes *p, uint32_t items)
+{
+  conform_launch *step = add_step(c, p, "up", items);
+  bind(step, VYRE_READ_WRITE, p->count, p->want.n, 2);
+  add_control(p, step, VYRE_READ_WRITE);
+  step->desc.push = &p->want.limit;
+  step->desc.push_size = 4;
+}
+
+static void add_far_and_back(conform *c, passes *p, uint32_t items)
 {
   conform_launch *step = add_step(c, p, "far", items);
   bind(step, VYRE_READ_ONLY, p->a, p->want.n, 0);
@@ -85,11 +93,13 @@ static void add_all(conform *c, passes *p, uint32_t items)
   step = add_step(c, p, "back", items);
   bind(step, VYRE_READ_ONLY, p->b, p->want.n, 1);
   bind(step, VYRE_READ_WRITE, p->a, p->want.n, 0);
-  step = add_step(c, p, "up", items);
-  bind(step, VYRE_READ_WRITE, p->count, p->want.n, 2);
-  add_control(p, step, VYRE_READ_WRITE);
-  step->desc.push = &p->want.limit;
-  step->desc.push_size = 4;
+}
+
+/* far, back, up: as oracle_run() does it. */
+static void add_all(conform *c, passes *p, uint32_t items)
+{
+  add_far_and_back(c, p, items);
+  add_up(c, p, items);
 }
 
 static void copy_steps(passes *p)
@@ -151,19 +161,30 @@ static void run_order(conform *c)
     }
 }
 
-/* Steps of more than 64 groups, each of which reads what all others wrote. */
+/*
+ * Steps of more than 64 groups, each of which reads what all others wrote; the last step of a pass
+ * too, of the step before it, and the first step of the next pass of it.
+ */
 static void run_wide(conform *c)
 {
   static const uint32_t sizes[] = {64 * 32,  65 * 32,  66 * 32 - 1,
                                    129 * 32, 300 * 32, MOST_ELEMENTS};
   conform_open(c);
-  for (uint32_t s = 0; s < COUNT_OF(sizes); ++s) {
-    make(c, &p, sizes[s], 3, 0);
-    add_all(c, &p, 32);
-    for (int turn = 0; turn < 5; ++turn)
-      run(c, &p, 6, false);
-    unmake(c, &p);
-  }
+  for (uint32_t s = 0; s < COUNT_OF(sizes); ++s)
+    for (uint32_t pairs = 1; pairs <= 2; ++pairs) {
+      make(c, &p, sizes[s], 3, 0);
+      for (uint32_t k = 0; k < pairs; ++k)
+        add_far_and_back(c, &p, 32);
+      for (int turn = 0; turn < 5; ++turn) {
+        conform_finish(c, start(c, &p, 6, false), NULL, 0);
+        for (uint32_t k = 0; k < 6 * pairs; ++k) {
+          oracle_far(&p.want);
+          oracle_back(&p.want);
+        }
+        expect(c, &p, 6);
+      }
+      unmake(c, &p);
+    }
 }
 
 /* One step many times: what a pass wrote the next one sees. */
