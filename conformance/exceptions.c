@@ -105,6 +105,7 @@ uint32_t conform_apply_exceptions(conform_exceptions *exceptions, conform_result
       result->verdict = CONFORM_FAIL;
       snprintf(result->text, sizeof result->text,
                "it passes, but an exception says that it fails: remove the exception");
+      fprintf(stderr, "vyre-conform: error: %s: %s\n", result->row->name, result->text);
     } else if (result->verdict == CONFORM_FAIL && !has_expired(exception)) {
       result->verdict = CONFORM_EXPECTED;
     }

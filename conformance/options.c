@@ -1,8 +1,11 @@
 /* options.c - the command line of vyre-conform; see options.h. */
 #include "conformance/options.h"
 
+#include "conformance/suite.h"
+
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -75,6 +78,23 @@ static uint64_t number(struct argp_state *state, const char *text, uint64_t leas
   return value;
 }
 
+/* To dlopen() a name without a slash is a library of the system. */
+static const char *as_path(const char *name)
+{
+  static char path[4096];
+  if (strchr(name, '/') || snprintf(path, sizeof path, "./%s", name) >= (int)sizeof path)
+    return name;
+  return path;
+}
+
+static bool is_profile(const char *name)
+{
+  for (conform_profile p = 0; p < CONFORM_PROFILES; ++p)
+    if (!strcmp(name, conform_profile_name(p)))
+      return true;
+  return false;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
   conform_options *options = state->input;
@@ -85,6 +105,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     options->filters[options->filter_count++] = argument;
     return 0;
   case 'p':
+    if (!is_profile(argument))
+      argp_error(state, "there is no profile '%s', see --help", argument);
     options->profile = argument;
     return 0;
   case 'd':
@@ -137,7 +159,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
   case ARGP_KEY_ARG:
     if (options->plugin)
       argp_error(state, "one plugin at a time: '%s' and '%s'", options->plugin, argument);
-    options->plugin = argument;
+    options->plugin = as_path(argument);
     return 0;
   case ARGP_KEY_END:
     if (!options->plugin && !options->list && !options->write_kernels)

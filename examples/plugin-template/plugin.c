@@ -43,7 +43,7 @@ vyre_status template_fail(vyre_error *err, vyre_status code, int64_t system_code
   if (HOLDS(err, vendor_code))
     err->vendor_code = system_code;
   if (HOLDS(err, where))
-    snprintf(err->where, sizeof err->where, "template:%d", line);
+    snprintf(err->where, sizeof err->where, PLUGIN_NAME ":%d", line);
   if (HOLDS(err, message)) {
     va_list arguments;
     va_start(arguments, format);
@@ -92,7 +92,7 @@ static vyre_status device_info(uint32_t index, vyre_backend_device_info *out_inf
 {
   vyre_backend_device_info info = {.device_class = VYRE_DEVICE_OTHER,
                                    .name = "vyre plugin template",
-                                   .id = "template",
+                                   .id = PLUGIN_NAME,
                                    .driver = "no compiler",
                                    .max_workgroup_memory = MAX_LOCAL_BYTES,
                                    .max_workgroup = {MAX_ITEMS, MAX_ITEMS, MAX_ITEMS},
@@ -170,7 +170,8 @@ static vyre_status open_workshop(workshop *shop, vyre_error *err)
     base = "/tmp";
   if (!find_compiler(shop->compiler))
     return FAIL(err, VYRE_ERROR_UNSUPPORTED, "install a C compiler", "there is no cc in PATH");
-  if (snprintf(shop->folder, sizeof shop->folder, "%s/vyre-template-XXXXXX", base) >= PATH_MAX ||
+  if (snprintf(shop->folder, sizeof shop->folder, "%s/vyre-" PLUGIN_NAME "-XXXXXX", base) >=
+          PATH_MAX ||
       !mkdtemp(shop->folder))
     return template_fail(err, VYRE_ERROR_IO, errno, __LINE__,
                          "set TMPDIR to a folder that can be written",
@@ -404,8 +405,8 @@ static const vyre_backend table = {VYRE_BACKEND_HEADER,
                                    .flags = VYRE_BACKEND_MAY_UNLOAD,
                                    .sanitizer = SANITIZER,
                                    .format_count = sizeof formats / sizeof formats[0],
-                                   .name = "template",
-                                   .version = TEMPLATE_VERSION,
+                                   .name = PLUGIN_NAME,
+                                   .version = PLUGIN_VERSION,
                                    .vendor = "you",
                                    .build_id = "",
                                    .formats = formats,
