@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# docs.sh SOURCE VYRE - what the documents say is so: README's example is the example's file, links
+# docs.sh SOURCE VYRE [CONFORM] - what the documents say is so: README's example is the example's file, links
 # lead somewhere, the manual has every option that --help has, and the two commands exist.
 set -euo pipefail
 
-source=$1 vyre=$2
+source=$1 vyre=$2 conform=${3:-}
 failed=0
 complain() {
   printf 'FAIL: %s\n' "$*"
@@ -29,6 +29,13 @@ for verb in devices scan run compile bench; do
       complain "docs/vyre.1 does not know $option of vyre $verb"
   done < <("$vyre" "$verb" --help | grep -o -- '--[a-z-]*' | grep -v -- '^--help$' | sort -u)
 done
+
+if [[ -n $conform ]]; then
+  while IFS= read -r option; do
+    grep -qF -- "${option//-/\\-}" "$source/docs/vyre-conform.1" ||
+      complain "docs/vyre-conform.1 does not know $option"
+  done < <("$conform" --help | grep -o -- '--[a-z-]*' | grep -v -- '^--\(help\|usage\)$' | sort -u)
+fi
 
 for script in demo test; do
   [[ -x $source/scripts/$script ]] || complain "scripts/$script is not there"
