@@ -38,7 +38,7 @@ static void await(conform *c, const uint32_t *word, uint32_t want, const char *w
 {
   const uint64_t begin = conform_now_ns();
   for (uint32_t turn = 0; look(word) != want; ++turn)
-    if (turn > 100)
+    if (turn > 1000)
       conform_watch(c, begin, what);
 }
 
@@ -224,40 +224,41 @@ static void run_ping(conform *c)
 #define SLOTS 40u
 #define BLOCK 100u
 
-/* Whoever sees a block's flag sees the block: 1.2 million stores each way. */
-static void run_from_device(conform *c)
+/* `rounds` blocks from the device, `slots` of them on their way at a time. */
+static void take_blocks(conform *c, uint32_t rounds, uint32_t slots)
 {
-  static const rounds_push push = {12000, SLOTS, BLOCK, 0};
+  const rounds_push push = {rounds, slots, BLOCK, 0};
   vyre_coherent_memory control = conform_coherent(c, 16384);
   vyre_coherent_memory data = conform_coherent(c, SLOTS * BLOCK * 4);
   uint32_t *const words = control.host, *const value = data.host;
   vyre_backend_pending *pending =
       start_resident(c, "produce", &control, &data, SLOTS * BLOCK * 4, &push);
-  for (uint32_t round = 1; round <= push.rounds; ++round) {
-    const uint32_t slot = round % SLOTS;
+  for (uint32_t round = 1; round <= rounds; ++round) {
+    const uint32_t slot = round % slots;
     await(c, &words[32 + 32 * slot], round, "a block of the device (COH-001)");
     for (uint32_t k = 0; k < BLOCK; ++k)
       CHECK(c, value[slot * BLOCK + k] == value_of(round, k),
             "word %u of block %u is 0x%x when its flag is seen, expected is 0x%x (COH-001)", k,
             round, value[slot * BLOCK + k], value_of(round, k));
-    tell(&words[32 + 32 * (SLOTS + slot)], round);
+    tell(&words[32 + 32 * (slots + slot)], round);
   }
   conform_finish(c, pending, NULL, 0);
   conform_free(c, control.buffer);
   conform_free(c, data.buffer);
 }
 
-static void run_from_host(conform *c)
+/* And to the device, which counts what is not as it should be. */
+static void give_blocks(conform *c, uint32_t rounds, uint32_t slots)
 {
-  static const rounds_push push = {12000, SLOTS, BLOCK, 0};
+  const rounds_push push = {rounds, slots, BLOCK, 0};
   vyre_coherent_memory control = conform_coherent(c, 16384);
   vyre_coherent_memory data = conform_coherent(c, SLOTS * BLOCK * 4);
   uint32_t *const words = control.host, *const value = data.host;
   vyre_backend_pending *pending =
       start_resident(c, "consume", &control, &data, SLOTS * BLOCK * 4, &push);
-  for (uint32_t round = 1; round <= push.rounds; ++round) {
-    const uint32_t slot = round % SLOTS;
-    await(c, &words[32 + 32 * (SLOTS + slot)], round > SLOTS ? round - SLOTS : 0,
+  for (uint32_t round = 1; round <= rounds; ++round) {
+    const uint32_t slot = round % slots;
+    await(c, &words[32 + 32 * (slots + slot)], round > slots ? round - slots : 0,
           "a block to be taken by the device (COH-001)");
     for (uint32_t k = 0; k < BLOCK; ++k)
       value[slot * BLOCK + k] = value_of(round, k);
@@ -268,6 +269,24 @@ static void run_from_host(conform *c)
         "%u words of the host were not there when the device saw their flag (COH-001)", words[1]);
   conform_free(c, control.buffer);
   conform_free(c, data.buffer);
+}
+
+/*
+ * Whoever sees a block's flag sees the block: 1.2 million stores each way.  First one block at a
+ * time, so that the other side is looking at the flag when it comes.
+ */
+static void run_from_device(conform *c)
+{
+  conform_open(c);
+  take_blocks(c, 2000, 1);
+  take_blocks(c, 10000, SLOTS);
+}
+
+static void run_from_host(conform *c)
+{
+  conform_open(c);
+  give_blocks(c, 2000, 1);
+  give_blocks(c, 10000, SLOTS);
 }
 
 /* ---- the widths that are claimed ---- */
