@@ -359,6 +359,29 @@ static void run_ranges_refused(conform *c)
 
 /* ---- native memory ---- */
 
+/* Memory of the host's own, on a device that takes it: what a launch wrote is there at its end. */
+static void import_own(conform *c, vyre_native_memory native)
+{
+  static _Alignas(4096) uint32_t own[4096];
+  vyre_backend_buffer *window = NULL;
+  conform_launch launch;
+  native.handle = (uint64_t)(uintptr_t)own;
+  native.size = sizeof own;
+  conform_random_fill(c, own, sizeof own);
+  memcpy(shadow, own, 4000);
+  CHECK_OK(c, c->counted.buffer_import(c->device, &native, &window, err));
+  conform_launch_init(&launch, conform_kernel(c, "buffer", "stamp"));
+  conform_launch_grid(&launch, 63, 64);
+  conform_launch_buffer(&launch, VYRE_READ_WRITE, window, 4000, 1);
+  conform_run_buffers(c, &launch);
+  for (uint32_t i = 0; i < 4000; ++i)
+    shadow[i] = (unsigned char)(shadow[i] * 3u + i + 1u);
+  conform_expect_bytes(c, window, shadow, 4000, "host memory that was imported (BUF-007)");
+  conform_free(c, window);
+  CHECK(c, !memcmp(own, shadow, 4000),
+        "imported host memory does not hold what was written (BUF-007)");
+}
+
 static void run_import_export(conform *c)
 {
   static uint32_t words[1025];
@@ -395,6 +418,8 @@ static void run_import_export(conform *c)
   conform_free(c, window);
   conform_expect_bytes(c, buffer, words, sizeof words,
                        "a buffer whose memory was imported, used and let go (BUF-007)");
+  if (native.memory.type == VYRE_NATIVE_HOST_POINTER)
+    import_own(c, native.memory);
   native.memory.type = 0x7fffffffu;
   window = NULL;
   CHECK_FAILS(c, c->counted.buffer_import(c->device, &native.memory, &window, err),
