@@ -578,7 +578,7 @@ typedef struct vyre_backend {
    *            memory.
    *   COH-002  It is zeroed, and its host address is a multiple of 4096; a size of 0 is
    *            VYRE_ERROR_INVALID_ARGUMENT.
-   *   COH-003  A kernel that it is bound to finds it at `device_address`, plus the binding's offset.
+   *   COH-003  A kernel finds it at `device_address`, plus the binding's offset.
    */
   vyre_status (*coherent_alloc)(vyre_backend_device *device, uint64_t size,
                                 vyre_coherent_memory *out_memory, vyre_error *err);
@@ -606,7 +606,7 @@ typedef struct vyre_backend {
   /*
    * [any] The device's clock and the host's CLOCK_MONOTONIC, read as close together as can be, both
    * in nanoseconds.
-   *   TIME-003  The device's clock never goes back and keeps the host's pace; the host's time is one
+   *   TIME-003  The device's clock never goes back and keeps the host's pace; the host's time lies
    *             within the call.
    */
   vyre_status (*device_clock)(vyre_backend_device *device, uint64_t *out_device_ns,

@@ -204,6 +204,33 @@ static void run_one_step(conform *c)
   unmake(c, &p);
 }
 
+/* Steps with workgroup memory and barriers: each group turns its 64 words around. */
+static void run_workgroup(conform *c)
+{
+  conform_open(c);
+  for (uint32_t passes_wanted = 1; passes_wanted <= 4; ++passes_wanted) {
+    make(c, &p, 70 * 64, 2, 0);
+    for (uint32_t k = 0; k < 3; ++k) {
+      conform_launch *step = add_step(c, &p, "far", 64);
+      step->desc.kernel = conform_kernel(c, "shared", "reverse");
+      bind(step, VYRE_READ_ONLY, k == 0 ? p.a : k == 1 ? p.b : p.count, p.want.n, 0);
+      bind(step, VYRE_WRITE_ONLY, k == 0 ? p.b : k == 1 ? p.count : p.a, p.want.n, 1);
+      conform_launch_local(step, 64, 4);
+      step->desc.id_limit = 4;
+    }
+    conform_finish(c, start(c, &p, passes_wanted, false), NULL, 0);
+    for (uint32_t pass = 0; pass < passes_wanted; ++pass)
+      for (uint32_t k = 0; k < 3; ++k) {
+        const uint32_t *from = p.words[k];
+        uint32_t *to = p.words[(k + 1) % 3];
+        for (uint32_t i = 0; i < p.want.n; ++i)
+          to[i] = from[i / 64 * 64 + 63 - i % 64];
+      }
+    expect(c, &p, passes_wanted);
+    unmake(c, &p);
+  }
+}
+
 /* ---- words ---- */
 
 /* Each step notes the pass that it finds in the control words. */
@@ -416,6 +443,7 @@ static const conform_case rows[] = {
     PASSES_CASE("passes.order", "PASS-001 PASS-004", run_order),
     PASSES_CASE("passes.wide", "PASS-001", run_wide),
     PASSES_CASE("passes.one_step", "PASS-001 PASS-004", run_one_step),
+    PASSES_CASE("passes.workgroup", "PASS-001", run_workgroup),
     PASSES_CASE("passes.pass_word", "PASS-002", run_pass_word),
     PASSES_CASE("passes.control_offset", "PASS-004", run_control_offset),
     PASSES_CASE("passes.end", "PASS-003 PASS-004", run_end),
