@@ -628,8 +628,9 @@ VYRE_API vyre_status vyre_dispatch_buffers_start(vyre_program *program,
 /*
  * [any] What a dispatch of these inputs would do, as text of several lines: buffers with their
  * sizes and who reads and writes them, segments and their groups, what each route would launch and
- * copy, which can serve it, and why AUTO (or the route in `options`) takes which.  Nothing runs but
- * what measures the device once.  From `allocator` (NULL: the C library's), the caller's.
+ * copy, which can serve it, and why AUTO (or the route in `options`) takes which.  Its last line is
+ * "takes NAME", with what follows if that is refused.  Nothing runs but what measures the device
+ * once.  From `allocator` (NULL: the C library's), the caller's.
  */
 VYRE_API vyre_status vyre_dispatch_explain(vyre_program *program,
                                            const vyre_dispatch_options *options,

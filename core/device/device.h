@@ -29,7 +29,9 @@ typedef struct vyre__retired_handle {
 #define VYRE__COST_ROWS 20u
 
 typedef struct vyre__cost {
+  uint64_t start_ns;   /* atomic; a fused launch that finds the device at rest */
   uint64_t launch_ns;  /* atomic; one of several launches in a row */
+  uint64_t copy_ps;    /* atomic; a byte on its way to the device, in picoseconds */
   uint64_t barrier_ns; /* atomic; one barrier of the grid, plus 1; 0: not measured yet */
 } vyre__cost;
 

@@ -9,6 +9,7 @@
 #define ROUNDS 5
 #define LAUNCHES 8
 #define BARRIERS 256
+#define COPIED (256u * 1024u)
 
 typedef struct device_probe {
   vyre_device *device;
@@ -95,21 +96,52 @@ static uint64_t median(uint64_t *values)
   return values[ROUNDS / 2];
 }
 
+/* Long enough for threads that ran the last launch to sleep. */
+static void rest(void)
+{
+  const struct timespec pause = {0, 100000};
+  nanosleep(&pause, NULL);
+}
+
 static bool measure(const device_probe *probe, uint32_t steps, vyre__cost *out_cost)
 {
   const uint32_t passes = BARRIERS / steps + 1;
-  uint64_t launches[ROUNDS], whole[ROUNDS], launch = 0, barriers = 0;
-  if (!run(probe, 1, 1, &launch)) /* the first one wakes and loads what sleeps */
+  uint64_t starts[ROUNDS], launches[ROUNDS], whole[ROUNDS], first = 0, barriers = 0;
+  if (!run(probe, 1, 1, &first)) /* loads what is not loaded yet */
     return false;
-  for (uint32_t r = 0; r < ROUNDS; ++r)
-    if (!run(probe, LAUNCHES, 0, &launches[r]) || !run(probe, 1, passes, &whole[r]))
+  for (uint32_t r = 0; r < ROUNDS; ++r) {
+    rest();
+    if (!run(probe, 1, 0, &starts[r]) || !run(probe, LAUNCHES, 0, &launches[r]))
       return false;
-  launch = median(launches) / LAUNCHES;
+    rest();
+    if (!run(probe, 1, passes, &whole[r]))
+      return false;
+  }
+  out_cost->start_ns = median(starts);
+  out_cost->launch_ns = median(launches) / LAUNCHES;
   barriers = median(whole);
-  out_cost->launch_ns = launch ? launch : 1;
-  out_cost->barrier_ns =
-      (barriers > launch ? (barriers - launch) / ((uint64_t)passes * steps) : 0) + 1;
+  barriers = barriers > out_cost->start_ns ? barriers - out_cost->start_ns : 0;
+  out_cost->barrier_ns = barriers / ((uint64_t)passes * steps) + 1;
   return true;
+}
+
+static bool measure_copy(vyre_pending *pending, vyre__cost *out_cost)
+{
+  const vyre_allocator *allocator = &pending->program->device->allocator;
+  uint64_t times[ROUNDS];
+  vyre_buffer *buffer = NULL;
+  void *bytes = vyre__allocate_zeroed(allocator, 1, COPIED);
+  bool good = bytes && !vyre_buffer_create(pending->program->device, COPIED, &buffer, NULL);
+  for (uint32_t r = 0; r < ROUNDS && good; ++r) {
+    const uint64_t begin = vyre__now_ns();
+    good = !vyre_buffer_upload(buffer, 0, bytes, COPIED, NULL);
+    times[r] = vyre__now_ns() - begin;
+  }
+  if (good)
+    out_cost->copy_ps = median(times) * 1000 / COPIED;
+  vyre_buffer_destroy(buffer);
+  vyre__deallocate(allocator, bytes);
+  return good;
 }
 
 static bool probe_device(vyre_pending *pending, uint32_t groups, vyre__cost *out_cost)
@@ -125,21 +157,25 @@ static bool probe_device(vyre_pending *pending, uint32_t groups, vyre__cost *out
   describe(pending, groups, &probe);
   good = measure(&probe, program->segment_count + (program->settle != NULL), out_cost);
   vyre_buffer_destroy(probe.control);
-  return good;
+  return good && measure_copy(pending, out_cost);
 }
 
 bool vyre__cost_get(vyre_pending *pending, uint32_t groups, vyre__cost *out_cost)
 {
   vyre__cost *kept = &pending->program->device->costs[row_of(groups)];
-  /* Acquire, partner: the release below: who sees barrier_ns sees launch_ns.  Two who measure at
+  /* Acquire, partner: the release below: who sees barrier_ns sees the others.  Two who measure at
      the same time both store something that is right. */
   out_cost->barrier_ns = __atomic_load_n(&kept->barrier_ns, __ATOMIC_ACQUIRE);
+  out_cost->start_ns = __atomic_load_n(&kept->start_ns, __ATOMIC_RELAXED);
   out_cost->launch_ns = __atomic_load_n(&kept->launch_ns, __ATOMIC_RELAXED);
+  out_cost->copy_ps = __atomic_load_n(&kept->copy_ps, __ATOMIC_RELAXED);
   if (out_cost->barrier_ns)
     return true;
   if (!probe_device(pending, groups, out_cost))
     return false;
+  __atomic_store_n(&kept->start_ns, out_cost->start_ns, __ATOMIC_RELAXED);
   __atomic_store_n(&kept->launch_ns, out_cost->launch_ns, __ATOMIC_RELAXED);
+  __atomic_store_n(&kept->copy_ps, out_cost->copy_ps, __ATOMIC_RELAXED);
   __atomic_store_n(&kept->barrier_ns, out_cost->barrier_ns, __ATOMIC_RELEASE);
   return true;
 }

@@ -8,8 +8,9 @@
 
 /*
  * The costs with so many groups.  The first caller measures them with the program's own fused
- * kernel, given empty grids: some launches without a pass, then one with many passes that do
- * nothing but meet.  False if that failed; nothing is kept then.
+ * kernel, given empty grids: a launch without a pass that finds the device at rest, several in a
+ * row, one with many passes that do nothing but meet; and some bytes that are uploaded.  False if
+ * that failed; nothing is kept then.
  */
 bool vyre__cost_get(vyre_pending *pending, uint32_t groups, vyre__cost *out_cost);
 

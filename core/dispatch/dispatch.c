@@ -50,8 +50,7 @@ typedef struct given_memory {
 
 /* A handle that knows everything and runs nothing, and the plan for it. */
 static vyre_status prepare(vyre_program *program, const vyre_dispatch_options *options,
-                           const given_memory *given, vyre_pending **out_pending,
-                           vyre__plan *out_plan, vyre_error *err)
+                           const given_memory *given, vyre_pending **out_pending, vyre_error *err)
 {
   vyre_dispatch_options own;
   vyre_status status = vyre__device_check(program->device, program->generation, err);
@@ -69,36 +68,16 @@ static vyre_status prepare(vyre_program *program, const vyre_dispatch_options *o
   else
     status = take_bytes(*out_pending, given->inputs, given->count, err);
   if (status == VYRE_OK)
-    status = vyre__plan_make(*out_pending, out_plan, err);
+    status = vyre__plan_make(*out_pending, &(*out_pending)->plan, err);
   return status;
 }
 
 /* ---- finding a route that takes it ---- */
 
-/* Why it is the route that it is, and what was refused. */
-static void say_reason(vyre_pending *pending, const vyre__plan *plan, uint32_t at,
-                       const char *refused)
-{
-  char *reason = pending->result.reason;
-  const vyre__plan_row *row = &plan->rows[plan->order[at]];
-  const bool forced = pending->options.route != VYRE_ROUTE_AUTO;
-  if (refused[0])
-    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "%s", refused);
-  else if (forced)
-    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "asked for");
-  else if (!vyre__pending_is_long(pending))
-    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "one segment, one pass: one launch where the %s",
-             pending->on_buffers ? "buffers are" : "bytes are");
-  else if (row->cost_ns)
-    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "native: %.110s; resident: %.110s",
-             plan->rows[VYRE__PLAN_NATIVE].why, plan->rows[VYRE__PLAN_RESIDENT].why);
-  else if (!plan->rows[VYRE__PLAN_NATIVE].possible)
-    snprintf(reason, VYRE_ROUTE_REASON_SIZE, "not native: %s", plan->rows[VYRE__PLAN_NATIVE].why);
-}
-
 /* Gives it to one route after the other until one takes it. */
-static vyre_status launch(vyre_pending *pending, const vyre__plan *plan, vyre_error *err)
+static vyre_status launch(vyre_pending *pending, vyre_error *err)
 {
+  vyre__plan *plan = &pending->plan;
   char refused[VYRE_ROUTE_REASON_SIZE] = "";
   for (uint32_t at = 0;; ++at) {
     const vyre__route_ops *ops = plan->rows[plan->order[at]].ops;
@@ -106,7 +85,8 @@ static vyre_status launch(vyre_pending *pending, const vyre__plan *plan, vyre_er
     vyre_status status = ops->start(pending, plan, &said);
     if (status == VYRE_OK) {
       pending->ops = ops;
-      say_reason(pending, plan, at, refused);
+      plan->taken = plan->order[at];
+      memcpy(pending->result.reason, refused, sizeof refused); /* or "": pending.c will say it */
       return VYRE_OK;
     }
     /* Launches that were started have written: the caller's buffers are not state 0 any more. */
@@ -114,7 +94,7 @@ static vyre_status launch(vyre_pending *pending, const vyre__plan *plan, vyre_er
     vyre__pending_forget(pending);
     if (spoilt || !vyre__plan_may_fall(plan, at, status))
       return vyre__error_copy(err, &said);
-    snprintf(refused, sizeof refused, "%s was refused: %.200s", vyre_route_name(ops->route),
+    snprintf(refused, sizeof refused, "%s was refused: %.200s", plan->rows[plan->order[at]].name,
              said.message);
     vyre__context_log(pending->program->device->context, VYRE_LOG_INFO,
                       "program '%.200s': route %s", pending->program->name, refused);
@@ -127,14 +107,13 @@ static vyre_status start(vyre_program *program, const vyre_dispatch_options *opt
                          const given_memory *given, vyre_pending **out_pending, vyre_error *err)
 {
   vyre_pending *pending = NULL;
-  vyre__plan plan;
   vyre_status status = VYRE_OK;
   if (!program || !out_pending)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, NULL, "%s is NULL",
                      program ? "out_pending" : "program");
-  status = prepare(program, options, given, &pending, &plan, err);
+  status = prepare(program, options, given, &pending, err);
   if (status == VYRE_OK)
-    status = launch(pending, &plan, err);
+    status = launch(pending, err);
   if (status == VYRE_OK) {
     *out_pending = pending;
     return VYRE_OK;
@@ -166,14 +145,13 @@ vyre_status vyre_dispatch_explain(vyre_program *program, const vyre_dispatch_opt
 {
   const given_memory given = {inputs, NULL, input_count, false};
   vyre_pending *pending = NULL;
-  vyre__plan plan;
   vyre_status status = VYRE_OK;
   if (!program || !out_text)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, NULL, "%s is NULL",
                      program ? "out_text" : "program");
-  status = prepare(program, options, &given, &pending, &plan, err);
+  status = prepare(program, options, &given, &pending, err);
   if (status == VYRE_OK)
-    status = vyre__explain(pending, &plan, allocator, out_text, err);
+    status = vyre__explain(pending, &pending->plan, allocator, out_text, err);
   if (status != VYRE_OK)
     vyre__error_prefix(err, "program '%.200s': ", program->name);
   vyre_pending_release(pending);

@@ -153,28 +153,29 @@ static void add_traffic(const vyre_pending *pending, uint32_t row, vyre__text *t
 
 static void add_routes(const vyre_pending *pending, const vyre__plan *plan, vyre__text *text)
 {
-  static const char *const names[VYRE__PLAN_ROWS] = {"native", "emulated", "resident", "host"};
   vyre__text_format(text, "routes\n");
   for (uint32_t r = 0; r < VYRE__PLAN_ROWS; ++r) {
     const vyre__plan_row *row = &plan->rows[r];
+    char costs[160];
     if (r == VYRE__PLAN_EMULATED && !row->possible)
       continue;
-    vyre__text_format(text, "  %-9s ", names[r]);
+    vyre__text_format(text, "  %-9s ", row->name);
     if (!row->possible) {
       vyre__text_format(text, "cannot be: %s\n", row->why);
       continue;
     }
     add_launches(pending, plan, r, text);
     add_traffic(pending, r, text);
-    if (row->cost_ns)
-      vyre__text_format(text, "\n            costs %s", row->why);
+    vyre__plan_costs(plan, r, costs, sizeof costs);
+    if (costs[0])
+      vyre__text_format(text, "\n            costs %s", costs);
     vyre__text_format(text, "\n");
   }
-  vyre__text_format(text, "takes %s%s", names[plan->order[0]],
+  vyre__text_format(text, "takes %s%s", plan->rows[plan->order[0]].name,
                     pending->options.route == VYRE_ROUTE_AUTO ? "" : ", which was asked for");
   for (uint32_t at = 1; at < plan->count; ++at)
     vyre__text_format(text, "%s %s", at > 1 ? ", then" : "; if it is refused",
-                      names[plan->order[at]]);
+                      plan->rows[plan->order[at]].name);
   vyre__text_format(text, "\n");
 }
 

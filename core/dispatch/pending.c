@@ -216,6 +216,8 @@ vyre_status vyre_pending_finish(vyre_pending *pending, vyre_outputs *outputs,
   pending->finished = true;
   pending->result.route = pending->ops->route;
   pending->result.wall_ns = vyre__now_ns() - pending->started_ns;
+  if (out_result && !pending->result.reason[0])
+    vyre__plan_reason(pending, pending->result.reason, sizeof pending->result.reason);
   if (out_result)
     vyre__struct_write(out_result, &pending->result, sizeof pending->result,
                        VYRE__SIZE_TO(vyre_dispatch_result, wait_ns));

@@ -9,11 +9,10 @@
 
 #include "core/dispatch/flight.h"
 #include "core/dispatch/outputs.h"
+#include "core/dispatch/plan.h"
 #include "core/dispatch/shape.h"
 
 #include <pthread.h>
-
-typedef struct vyre__route_ops vyre__route_ops;
 
 struct vyre_pending {
   vyre_program *program; /* retained */
@@ -26,6 +25,7 @@ struct vyre_pending {
   vyre__shape shape;
   vyre_bytes given[VYRE_MAX_BUFFERS];  /* the caller's bytes, by buffer; NULL: none */
   vyre_buffer *lent[VYRE_MAX_BUFFERS]; /* the caller's buffers, by buffer */
+  vyre__plan plan;
   uint32_t (*groups)[3]; /* logical groups by step: the segments, then the test; 0: an empty grid */
 
   /* Where it stands. */

@@ -1,6 +1,7 @@
 /* plan.c - which routes can serve a dispatch; see plan.h. */
 #include "core/dispatch/plan.h"
 
+#include "core/base/checked.h"
 #include "core/dispatch/bind.h"
 #include "core/dispatch/cost.h"
 #include "core/dispatch/route.h"
@@ -79,28 +80,24 @@ static uint32_t fused_groups(const vyre_pending *pending)
 
 /* ---- what is possible ---- */
 
-#define NO(row, ...) (void)snprintf((row)->why, sizeof(row)->why, __VA_ARGS__)
-
 static void judge_native(const vyre_pending *pending, vyre__plan_row *row)
 {
   const vyre_program *program = pending->program;
   const vyre_device_info *info = &program->device->info;
   if (!(info->capabilities & VYRE_CAP_BUFFERS))
-    NO(row, "the device has no buffers");
+    row->why = "the device has no buffers";
   else if (!vyre__pending_is_long(pending))
     row->possible = true; /* one plain launch is the whole program */
   else if (program->native_reason[0])
-    NO(row, "%s", program->native_reason);
+    row->why = program->native_reason;
   else if (!program->fused_groups)
-    NO(row, "the program was created for one segment and one pass");
+    row->why = "the program was created for one segment and one pass";
   else if (pending->tested && program->converge == VYRE_CONVERGE_EXACT && !program->settle)
-    NO(row, "the program was created with iterations 1 and has no test for convergence");
+    row->why = "the program was created with iterations 1 and has no test for convergence";
   else if (info->max_bindings && program->fused_count + 2 > info->max_bindings)
-    NO(row, "the fused kernel has %u bindings, the device takes %u", program->fused_count + 2,
-       info->max_bindings);
+    row->why = "the fused kernel has more bindings than the device takes";
   else if (program->workgroup_bytes > info->max_workgroup_memory)
-    NO(row, "all segments together want %llu bytes of workgroup memory, the device has %llu",
-       U64(program->workgroup_bytes), U64(info->max_workgroup_memory));
+    row->why = "all segments together want more workgroup memory than the device has";
   else
     row->possible = true;
 }
@@ -111,9 +108,9 @@ static void judge_emulated(const vyre_pending *pending, vyre__plan_row *row)
   const vyre_device *device = program->device;
   if (!vyre__pending_is_long(pending) || device->info.grid_sync != VYRE_GRID_SYNC_EMULATED ||
       !VYRE__HAS_SLOT(device->backend, dispatch_passes))
-    NO(row, "the plugin has no form of its own");
+    row->why = "the plugin has no form of its own";
   else if (pending->tested && program->converge == VYRE_CONVERGE_EXACT && !program->settle)
-    NO(row, "the code brings no test for convergence");
+    row->why = "the code brings no test for convergence";
   else
     row->possible = true;
 }
@@ -122,14 +119,14 @@ static void judge_resident(const vyre_pending *pending, vyre__plan_row *row)
 {
   row->possible = (pending->program->device->info.capabilities & VYRE_CAP_BUFFERS) != 0;
   if (!row->possible)
-    NO(row, "the device has no buffers");
+    row->why = "the device has no buffers";
 }
 
 static void judge_host(const vyre_pending *pending, vyre__plan_row *row)
 {
   row->possible = !pending->on_buffers;
   if (!row->possible)
-    NO(row, "the caller's bytes are in buffers of the device");
+    row->why = "the caller's bytes are in buffers of the device";
 }
 
 /* ---- what it costs ---- */
@@ -142,24 +139,109 @@ static uint64_t launches_of_pass(const vyre_pending *pending, bool with_test)
   return launches;
 }
 
+/* Bytes that go to the device and come back of one dispatch. */
+static uint64_t staged_bytes(const vyre_pending *pending)
+{
+  const vyre_program *program = pending->program;
+  uint64_t bytes = 0, offset = 0, size = 0;
+  if (pending->on_buffers)
+    return 0;
+  for (uint32_t i = 0; i < program->buffer_count; ++i)
+    if (program->buffers[i].bound && pending->given[i].data)
+      bytes += pending->shape.sizes[i];
+  for (uint32_t p = 0; p < program->output_count; ++p) {
+    vyre__shape_range(program, &pending->shape, program->outputs[p], &offset, &size);
+    bytes += program->buffers[program->outputs[p]].bound ? size : 0;
+  }
+  return bytes;
+}
+
+/* Bytes that a CPU moves in a pass on the host route: it reads the caller's where they are. */
+static uint64_t host_bytes(const vyre_pending *pending)
+{
+  const vyre_program *program = pending->program;
+  uint64_t bytes = 0;
+  for (uint32_t s = 0; s < program->segment_count; ++s)
+    for (uint32_t b = 0; b < program->segments[s].binding_count; ++b) {
+      const vyre__binding_plan *binding = &program->segments[s].bindings[b];
+      const uint64_t size = pending->shape.sizes[binding->buffer];
+      if (binding->access == VYRE_WORKGROUP || vyre__step_is_empty(pending, s))
+        continue;
+      if (vyre__access_writes(binding->access))
+        bytes += 2 * size;
+    }
+  return bytes;
+}
+
+/* Saturates: what is that dear loses anyway. */
+static uint64_t times(uint64_t a, uint64_t b)
+{
+  uint64_t product = 0;
+  return vyre__checked_multiply(a, b, &product) ? product : UINT64_MAX / 8;
+}
+
 static void reckon(vyre_pending *pending, vyre__plan *plan)
 {
   vyre__plan_row *native = &plan->rows[VYRE__PLAN_NATIVE];
   vyre__plan_row *resident = &plan->rows[VYRE__PLAN_RESIDENT];
+  vyre__plan_row *host = &plan->rows[VYRE__PLAN_HOST];
+  const vyre__cost *cost = &plan->cost;
   const uint32_t limit = pending->options.iterations;
   const uint64_t passes = pending->tested && limit > LIKELY_PASSES ? LIKELY_PASSES : limit;
-  const uint64_t barriers = pending->program->segment_count + (pending->program->settle != NULL);
-  const uint64_t launches = launches_of_pass(pending, true) + pending->tested;
-  vyre__cost cost = {0, 0};
-  if (!vyre__pending_is_long(pending) || !native->possible || !resident->possible ||
-      !vyre__cost_get(pending, plan->fused_groups, &cost))
+  const uint64_t copies = staged_bytes(pending);
+  native->bytes_once = resident->bytes_once = copies;
+  host->bytes_pass = host_bytes(pending);
+  plan->barriers = pending->program->segment_count + (pending->program->settle != NULL);
+  plan->launches = (uint32_t)launches_of_pass(pending, true);
+  if (!native->possible || !resident->possible || pending->options.route != VYRE_ROUTE_AUTO ||
+      !vyre__cost_get(pending, plan->fused_groups, &plan->cost))
     return;
-  native->cost_ns = cost.launch_ns + passes * barriers * (cost.barrier_ns - 1);
-  resident->cost_ns = passes * launches * cost.launch_ns;
-  NO(native, "one launch of %u groups, %llu barriers of %llu ns a pass", plan->fused_groups,
-     U64(barriers), U64(cost.barrier_ns - 1));
-  NO(resident, "%llu launches of %llu ns a pass%s", U64(launches - pending->tested),
-     U64(cost.launch_ns), pending->tested ? ", and one word back" : "");
+  plan->reckoned = true;
+  native->cost_ns = cost->start_ns + times(passes * plan->barriers, cost->barrier_ns - 1) +
+                    times(copies, cost->copy_ps) / 1000;
+  resident->cost_ns = times(passes * (plan->launches + pending->tested), cost->launch_ns) +
+                      times(copies, cost->copy_ps) / 1000;
+  host->cost_ns = times(passes * launches_of_pass(pending, false), cost->launch_ns) +
+                  times(times(passes, host->bytes_pass), cost->copy_ps) / 1000;
+}
+
+void vyre__plan_costs(const vyre__plan *plan, uint32_t row, char *out_text, size_t size)
+{
+  const vyre__cost *cost = &plan->cost;
+  out_text[0] = '\0';
+  if (!plan->reckoned)
+    return;
+  if (row == VYRE__PLAN_NATIVE)
+    snprintf(out_text, size, "a launch of %u groups in %llu ns, %u barriers of %llu ns a pass",
+             plan->fused_groups, U64(cost->start_ns), plan->barriers, U64(cost->barrier_ns - 1));
+  else if (row == VYRE__PLAN_RESIDENT)
+    snprintf(out_text, size, "%u launches of %llu ns a pass", plan->launches, U64(cost->launch_ns));
+  else if (row == VYRE__PLAN_HOST)
+    snprintf(out_text, size, "launches of %llu ns, and %llu bytes a pass at %llu ps",
+             U64(cost->launch_ns), U64(plan->rows[row].bytes_pass), U64(cost->copy_ps));
+}
+
+void vyre__plan_reason(const vyre_pending *pending, char *out_text, size_t size)
+{
+  const vyre__plan *plan = &pending->plan;
+  const vyre__plan_row *native = &plan->rows[VYRE__PLAN_NATIVE];
+  char costs[2][112];
+  if (pending->options.route != VYRE_ROUTE_AUTO)
+    snprintf(out_text, size, "asked for");
+  else if (!vyre__pending_is_long(pending))
+    snprintf(out_text, size, "one segment, one pass: one launch where the %s",
+             pending->on_buffers ? "buffers are" : "bytes are");
+  else if (!native->possible)
+    snprintf(out_text, size, "not native: %.200s", native->why);
+  else if (plan->reckoned) {
+    vyre__plan_costs(plan, VYRE__PLAN_NATIVE, costs[0], sizeof costs[0]);
+    vyre__plan_costs(plan, plan->taken == VYRE__PLAN_HOST ? VYRE__PLAN_HOST : VYRE__PLAN_RESIDENT,
+                     costs[1], sizeof costs[1]);
+    snprintf(out_text, size, "native: %s; %s: %s", costs[0],
+             plan->taken == VYRE__PLAN_HOST ? "host" : "resident", costs[1]);
+  } else {
+    snprintf(out_text, size, "the costs could not be measured");
+  }
 }
 
 /* ---- the order ---- */
@@ -185,18 +267,24 @@ static void order_short(const vyre_pending *pending, vyre__plan *plan)
     add(pending, plan, VYRE__PLAN_NATIVE);
 }
 
+/*
+ * By cost where costs are known; else by what is usual.  Of the host route they are known on a CPU
+ * only: elsewhere each of its launches waits for copies there and back, which nobody has measured.
+ */
 static void order_long(const vyre_pending *pending, vyre__plan *plan)
 {
-  const vyre__plan_row *native = &plan->rows[VYRE__PLAN_NATIVE];
-  const vyre__plan_row *resident = &plan->rows[VYRE__PLAN_RESIDENT];
-  const bool launches_win = native->cost_ns > resident->cost_ns;
-  if (!launches_win)
-    add(pending, plan, VYRE__PLAN_NATIVE);
-  add(pending, plan, VYRE__PLAN_EMULATED);
-  add(pending, plan, VYRE__PLAN_RESIDENT);
-  if (launches_win)
-    add(pending, plan, VYRE__PLAN_NATIVE);
-  add(pending, plan, VYRE__PLAN_HOST);
+  uint32_t rows[VYRE__PLAN_ROWS] = {VYRE__PLAN_NATIVE, VYRE__PLAN_EMULATED, VYRE__PLAN_RESIDENT,
+                                    VYRE__PLAN_HOST};
+  const bool is_cpu = pending->program->device->info.device_class == VYRE_DEVICE_CPU;
+  const uint32_t known = is_cpu ? VYRE__PLAN_ROWS : VYRE__PLAN_HOST;
+  for (uint32_t i = 1; i < known && plan->reckoned; ++i)
+    for (uint32_t j = i; j && plan->rows[rows[j]].cost_ns < plan->rows[rows[j - 1]].cost_ns; --j) {
+      const uint32_t dearer = rows[j - 1];
+      rows[j - 1] = rows[j];
+      rows[j] = dearer;
+    }
+  for (uint32_t i = 0; i < VYRE__PLAN_ROWS; ++i)
+    add(pending, plan, rows[i]);
 }
 
 static vyre_status check_forced(const vyre_pending *pending, const vyre__plan *plan,
@@ -222,20 +310,23 @@ vyre_status vyre__plan_make(vyre_pending *pending, vyre__plan *out_plan, vyre_er
 {
   static const vyre__route_ops *const routes[VYRE__PLAN_ROWS] = {
       &vyre__route_native, &vyre__route_emulated, &vyre__route_resident, &vyre__route_host};
+  static const char *const names[VYRE__PLAN_ROWS] = {"native", "emulated", "resident", "host"};
   vyre_status status = make_grids(pending, err);
   if (status != VYRE_OK)
     return status;
   memset(out_plan, 0, sizeof *out_plan);
-  for (uint32_t r = 0; r < VYRE__PLAN_ROWS; ++r)
+  for (uint32_t r = 0; r < VYRE__PLAN_ROWS; ++r) {
     out_plan->rows[r].ops = routes[r];
+    out_plan->rows[r].name = names[r];
+    out_plan->rows[r].why = "";
+  }
   judge_native(pending, &out_plan->rows[VYRE__PLAN_NATIVE]);
   judge_emulated(pending, &out_plan->rows[VYRE__PLAN_EMULATED]);
   judge_resident(pending, &out_plan->rows[VYRE__PLAN_RESIDENT]);
   judge_host(pending, &out_plan->rows[VYRE__PLAN_HOST]);
   if (vyre__pending_is_long(pending)) {
     out_plan->fused_groups = fused_groups(pending);
-    if (pending->options.route == VYRE_ROUTE_AUTO)
-      reckon(pending, out_plan);
+    reckon(pending, out_plan);
     order_long(pending, out_plan);
   } else {
     order_short(pending, out_plan);

@@ -5,13 +5,18 @@
 #ifndef VYRE_CORE_DISPATCH_PLAN_H
 #define VYRE_CORE_DISPATCH_PLAN_H
 
-#include "core/dispatch/pending.h"
+#include "core/program/program.h"
+
+typedef struct vyre__route_ops vyre__route_ops;
 
 typedef struct vyre__plan_row {
   const vyre__route_ops *ops;
+  const char *name; /* of the row: "emulated" is the route resident in the plugin's own form */
   bool possible;
-  uint64_t cost_ns; /* of launches and barriers, without the kernels; 0: unknown */
-  char why[160];    /* what it costs, or why it cannot be */
+  const char *why;     /* why it cannot be; the program's or a constant */
+  uint64_t bytes_once; /* that travel in a dispatch */
+  uint64_t bytes_pass; /* that travel in each pass */
+  uint64_t cost_ns;    /* of launches, barriers and bytes, without the kernels */
 } vyre__plan_row;
 
 #define VYRE__PLAN_NATIVE 0u
@@ -25,6 +30,11 @@ typedef struct vyre__plan {
   uint32_t order[VYRE__PLAN_ROWS]; /* rows to try, the best first */
   uint32_t count;                  /* of them; with a forced route those of that route */
   uint32_t fused_groups;           /* groups of the fused launch */
+  uint32_t taken;                  /* the row that took it */
+  bool reckoned;                   /* costs were compared: */
+  vyre__cost cost;
+  uint32_t barriers; /* of a pass, native */
+  uint32_t launches; /* of a pass, resident */
 } vyre__plan;
 
 /*
@@ -32,6 +42,12 @@ typedef struct vyre__plan {
  * by cost.  UNSUPPORTED for a forced route that cannot be, with the reason.
  */
 vyre_status vyre__plan_make(vyre_pending *pending, vyre__plan *out_plan, vyre_error *err);
+
+/* What a route costs, in words; "" if it was not reckoned. */
+void vyre__plan_costs(const vyre__plan *plan, uint32_t row, char *out_text, size_t size);
+
+/* Why the route that took it is the one, in words. */
+void vyre__plan_reason(const vyre_pending *pending, char *out_text, size_t size);
 
 /* After a refusal of order[at]: true if the next one may be tried after such an error. */
 bool vyre__plan_may_fall(const vyre__plan *plan, uint32_t at, vyre_status refused);

@@ -237,8 +237,13 @@ static vyre_status ask_residency(vyre_program *program, vyre_error *err)
 /* A program of several segments or passes may have a kernel for the whole of it. */
 static vyre_status find_whole(vyre_program *program, const vyre_program_desc *desc, vyre_error *err)
 {
+  const uint32_t most = program->device->info.max_bindings;
+  uint32_t tested = 2; /* the shadow, the control words */
   vyre_status status = VYRE_OK;
-  if (vyre__program_settles(desc))
+  for (uint32_t i = 0; i < program->buffer_count; ++i)
+    tested += program->buffers[i].written;
+  /* A test with more bindings than the device takes is none: the host compares. */
+  if (vyre__program_settles(desc) && (!most || tested <= most))
     status = find_optional(program, VYRE__ENTRY_SETTLE, &program->settle, err);
   if (status == VYRE_OK && vyre__program_fuses(desc)) {
     status = find_optional(program, VYRE__ENTRY_FUSED, &program->fused, err);

@@ -261,10 +261,13 @@ static vyre_status check_segment_limits(const vyre_program_desc *desc,
                                         const vyre_device_info *limits, vyre_error *err)
 {
   uint64_t memory = workgroup_memory(desc, segment);
-  if (limits->max_bindings && segment->binding_count > limits->max_bindings)
+  /* With DECLARED the control words are one more. */
+  const uint64_t bindings =
+      segment->binding_count + (uint64_t)(desc->converge == VYRE_CONVERGE_DECLARED);
+  if (limits->max_bindings && bindings > limits->max_bindings)
     return REFUSE("merge buffers, or split the segment",
-                  "segment '%s' has %u bindings, the most on %s is %u", segment->kernel,
-                  segment->binding_count, limits->selector, limits->max_bindings);
+                  "segment '%s' has %llu bindings, the most on %s is %u", segment->kernel,
+                  (unsigned long long)bindings, limits->selector, limits->max_bindings);
   if (memory > limits->max_workgroup_memory)
     return REFUSE("use less workgroup memory",
                   "segment '%s' wants %llu bytes of workgroup memory, the most on %s is %llu",
