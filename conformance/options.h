@@ -14,7 +14,7 @@
 #define CONFORM_EXIT_NOT_A_PLUGIN 5
 #define CONFORM_EXIT_NO_FORMAT 6
 
-#define CONFORM_MAX_FILTERS 64u
+#define CONFORM_MAX_FILTERS 256u
 
 typedef struct conform_options {
   const char *plugin;
