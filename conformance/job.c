@@ -49,7 +49,9 @@ static bool map_report(job *j)
   if (j->report_fd < 0 || ftruncate(j->report_fd, sizeof *j->report))
     return false;
   j->report = mmap(NULL, sizeof *j->report, PROT_READ | PROT_WRITE, MAP_SHARED, j->report_fd, 0);
-  return j->report != MAP_FAILED;
+  if (j->report == MAP_FAILED)
+    j->report = NULL;
+  return j->report != NULL;
 }
 
 static bool spawn(job *j, const conform_options *options, const char *self)
@@ -243,6 +245,28 @@ static bool run_alone(job *j, const char *name, uint32_t timeout_s, const confor
   return good;
 }
 
+/* The plugin shares the memory of the record: what should be texts may have no end. */
+static void end_texts(conform_probe *probe)
+{
+  vyre_backend_device_info *device = &probe->device;
+#define END(text) (text)[sizeof(text) - 1] = '\0'
+  END(probe->name);
+  END(probe->version);
+  END(probe->vendor);
+  END(probe->build_id);
+  END(probe->formats);
+  END(device->name);
+  END(device->id);
+  END(device->pci);
+  END(device->uuid);
+  END(device->arch);
+  END(device->driver);
+  END(device->persistent_reason);
+  END(device->compiler_reason);
+  END(device->grid_sync_reason);
+#undef END
+}
+
 bool conform_run_probe(const conform_options *options, const char *self, conform_probe *out_probe,
                        char *out_text, size_t size)
 {
@@ -251,6 +275,7 @@ bool conform_run_probe(const conform_options *options, const char *self, conform
   if (!j.report)
     return false;
   *out_probe = j.report->probe;
+  end_texts(out_probe);
   if (good && out_probe->status != VYRE_OK) {
     j.report->text[CONFORM_TEXT_SIZE - 1] = '\0';
     snprintf(out_text, size, "%s", j.report->text);

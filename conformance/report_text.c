@@ -22,30 +22,47 @@ static const char *plain(void)
 }
 
 /* Texts come from the plugin: no control characters on a terminal. */
-static void print_text(const char *text)
+static void print_bytes(const char *text, const char *line_end)
 {
   for (const unsigned char *c = (const unsigned char *)text; *c; ++c) {
     if (*c == '\n')
-      printf("\n    ");
+      printf("%s", line_end);
     else if (*c < 0x20 || *c == 0x7f)
       printf("\\x%02x", *c);
     else
       putchar(*c);
   }
+}
+
+static void print_text(const char *text)
+{
+  print_bytes(text, "\n    ");
   putchar('\n');
+}
+
+/* Parts of one line, up to NULL. */
+static void print_parts(const char *const *parts)
+{
+  for (; *parts; ++parts)
+    print_bytes(*parts, " ");
 }
 
 void conform_text_begin(const conform_options *options, const conform_probe *probe)
 {
   quiet = options->quiet;
   printf("plugin   %s\n", options->plugin);
-  printf("         %s %s, %s, built with ABI %u.%u, speaks %u.%u\n", probe->name, probe->version,
-         probe->vendor, probe->header_version >> 16, probe->header_version & 0xffffu,
-         VYRE_ABI_MAJOR, probe->abi_minor);
-  printf("formats  %s\n", probe->formats);
-  printf("device   %u of %u: %s (%s), %s\n", options->device, probe->device_count,
-         probe->device.name, probe->device.id, probe->device.driver);
-  printf("seed     %llu\n", (unsigned long long)options->seed);
+  const vyre_backend_device_info *device = &probe->device;
+  const char *const names[] = {"         ", probe->name,   " ", probe->version,
+                               ", ",        probe->vendor, NULL};
+  const char *const formats[] = {"formats  ", probe->formats, NULL};
+  const char *const about[] = {device->name, " (", device->id, "), ", device->driver, NULL};
+  print_parts(names);
+  printf(", built with ABI %u.%u, speaks %u.%u\n", probe->header_version >> 16,
+         probe->header_version & 0xffffu, VYRE_ABI_MAJOR, probe->abi_minor);
+  print_parts(formats);
+  printf("\ndevice   %u of %u: ", options->device, probe->device_count);
+  print_parts(about);
+  printf("\nseed     %llu\n", (unsigned long long)options->seed);
   fflush(stdout);
 }
 

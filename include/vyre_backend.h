@@ -41,7 +41,7 @@
  *            call of the host.
  *   ABI-012  The table and every text in it are valid until the plugin is unloaded.
  *   ABI-013  A call leaves as they are: the caller's signal mask, signal stack and rounding mode,
- *            the working directory, the umask.
+ *            the working directory, the umask, the file descriptors that were open before.
  *   ABI-014  When the last device is closed the plugin has given back every block of the host, and
  *            keeps no thread and no file open (a vendor's library that stays loaded may).
  *   ABI-015  A plugin exports vyre_backend_query and nothing else, and puts no symbol into the
@@ -418,7 +418,7 @@ typedef struct vyre_backend {
   const char *build_id; /* for readers, may be "" */
 
   /*
-   *   TAB-001  `name` is one or more of [a-z0-9_-]; no text is NULL.
+   *   TAB-001  `name` is one or more of [a-z0-9_-]; no text is NULL, and all of them are UTF-8.
    *   TAB-002  Formats that module_load() takes, best first, at least one, none twice.  The list
    *            may hold several architectures of one format.  A plugin with "vyre-c" gives the text
    *            that goes before it.

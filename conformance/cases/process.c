@@ -134,6 +134,31 @@ static void run_silence(conform *c)
         (unsigned long long)c->host.bad_requests);
 }
 
+/* Files that the host has open, at the numbers that come first, are the host's. */
+static void run_descriptors(conform *c)
+{
+  enum { FIRST = 3, PAST = 64 };
+  struct stat about[PAST], now;
+  bool mine[PAST] = {false};
+  const int file = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  CHECK(c, file >= 0 && !fstat(file, &about[FIRST]), "no file");
+  /* Loaded before, so that what the plugin opens itself is not taken for ours. */
+  conform_load(c);
+  for (int fd = FIRST; fd < PAST; ++fd) {
+    if (fd != file && fcntl(fd, F_GETFD) >= 0)
+      continue;
+    mine[fd] = fd == file || dup2(file, fd) == fd;
+    CHECK(c, mine[fd] && !fstat(fd, &about[fd]), "no file");
+  }
+  live(c);
+  live(c);
+  for (int fd = FIRST; fd < PAST; ++fd)
+    CHECK(c,
+          !mine[fd] || (!fstat(fd, &now) && now.st_dev == about[fd].st_dev &&
+                        now.st_ino == about[fd].st_ino),
+          "the host's file descriptor %d was closed, or is another file's (ABI-013)", fd);
+}
+
 /* ---- symbols ---- */
 
 static void run_scope(conform *c)
@@ -246,9 +271,23 @@ static void whole_life(conform *c)
   conform_unload(c);
 }
 
+/* It works in each tenth turn only: with some plugins compiling takes a second. */
+static void often(conform *c)
+{
+  static uint32_t turn;
+  if (turn++ % 10 == 0) {
+    whole_life(c);
+    return;
+  }
+  conform_load(c);
+  conform_open(c);
+  conform_close(c);
+  conform_unload(c);
+}
+
 static void run_reload(conform *c)
 {
-  conform_check_growth(c, whole_life, 100, "loading and unloading the plugin");
+  conform_check_growth(c, often, 100, "loading and unloading the plugin");
   CHECK(c, !c->library, "the suite still holds the plugin");
 }
 
@@ -299,6 +338,7 @@ static const conform_case rows[] = {
     CORE_CASE("process.signals", "ABI-010 ABI-013", CONFORM_NEEDS_KERNELS, run_signals),
     CORE_CASE("process.rounding", "ABI-013", CONFORM_NEEDS_KERNELS, run_rounding),
     CORE_CASE("process.leftovers", "ABI-014", CONFORM_NEEDS_KERNELS, run_leftovers),
+    CORE_CASE("process.descriptors", "ABI-013", CONFORM_NEEDS_KERNELS, run_descriptors),
     CORE_CASE("process.silence", "ABI-011", CONFORM_NEEDS_KERNELS, run_silence),
     CORE_CASE("process.scope", "ABI-015", CONFORM_NEEDS_KERNELS, run_scope),
     CORE_CASE("process.exports", "ABI-015", CONFORM_NEEDS_NO_DEVICE, run_exports),

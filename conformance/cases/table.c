@@ -9,6 +9,19 @@ static const vyre_backend_format *format_at(const vyre_backend *b, uint32_t inde
   return (const void *)((const char *)b->formats + index * b->format_stride);
 }
 
+/* Bytes of the UTF-8 character at `at`; 0 if it is none. */
+static size_t character(const unsigned char *at)
+{
+  const size_t size = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : 4;
+  for (size_t i = 1; i < size; ++i)
+    if ((at[i] & 0xc0) != 0x80)
+      return 0;
+  if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) ||
+      (*at == 0xf0 && at[1] < 0x90) || (*at == 0xf4 && at[1] > 0x8f) || *at > 0xf4)
+    return 0;
+  return size;
+}
+
 /* UTF-8 without control characters, at most `most` bytes. */
 static void check_text(conform *c, const char *text, size_t least, size_t most, const char *what)
 {
@@ -17,6 +30,10 @@ static void check_text(conform *c, const char *text, size_t least, size_t most, 
   length = strnlen(text, most + 1);
   CHECK(c, length >= least && length <= most, "%s has %zu bytes, expected are %zu to %zu", what,
         length, least, most);
+  for (size_t i = 0, size = 0; i < length; i += size) {
+    size = character((const unsigned char *)text + i);
+    CHECK(c, size, "%s is no UTF-8 from byte %zu on (TAB-001)", what, i);
+  }
   for (size_t i = 0; i < length; ++i)
     CHECK(c, (unsigned char)text[i] >= 0x20, "%s has the control character 0x%02x", what,
           (unsigned)(unsigned char)text[i]);
