@@ -165,8 +165,12 @@ done:
 int main(int argc, char **argv)
 {
   static conform_options options;
-  if (argc >= 3 && argc <= 4 && !strcmp(argv[1], "verify"))
-    return conform_verify(argv[2], argc == 4 ? argv[3] : NULL);
+  if (argc >= 2 && !strcmp(argv[1], "verify")) {
+    if (argc == 3 || argc == 4)
+      return conform_verify(argv[2], argc == 4 ? argv[3] : NULL);
+    fprintf(stderr, "vyre-conform: error: use: vyre-conform verify CERTIFICATE [PLUGIN.so]\n");
+    return CONFORM_EXIT_USAGE;
+  }
   conform_parse(argc, argv, &options);
   if (options.child)
     return conform_run_child(&options);
