@@ -156,7 +156,8 @@ static void use_program(vyre_device *device, const vyre_backend *table, uint32_t
   fuzz_check_error(status, &err);
   FUZZ_REQUIRE((status == VYRE_OK) == (program != NULL));
   for (vyre_route route = VYRE_ROUTE_AUTO; program && route <= VYRE_ROUTE_HOST; ++route)
-    use_dispatch(program, route, &outputs);
+    if (route != VYRE_ROUTE_AUTO || iterations == 1 || !edit_skips(EDIT_SKIP_MEASURING))
+      use_dispatch(program, route, &outputs);
   vyre_program_destroy(program);
   vyre_outputs_reset(&outputs);
 }
@@ -211,8 +212,10 @@ static void use_device(vyre_context *context, const char *selector, const vyre_b
   use_buffer(device);
   use_program(device, table, 1);
   use_program(device, table, 3);
-  use_engine(device, table, VYRE_ENGINE_FORCE);
-  use_engine(device, table, VYRE_ENGINE_DISABLE);
+  if (!edit_skips(EDIT_SKIP_ENGINE)) {
+    use_engine(device, table, VYRE_ENGINE_FORCE);
+    use_engine(device, table, VYRE_ENGINE_DISABLE);
+  }
   vyre_device_close(device);
 }
 

@@ -31,6 +31,7 @@ static struct {
   uint32_t device_count;
   bool no_formats;
   uint32_t groups;
+  uint32_t skipped; /* EDIT_SKIP_… */
   uint32_t live;
   vyre_backend *laid;
 } plugin;
@@ -593,12 +594,19 @@ static void edit_rest(fuzz_input *in)
 {
   const uint8_t what = fuzz_byte(in);
   const uint32_t value = (uint32_t)fuzz_number(in);
-  if (what % 3 == 0)
+  switch (what % 4) {
+  case 0:
     plugin.device_count = value;
-  else if (what % 3 == 1)
-    plugin.info_sizes[what / 3 % EDIT_DEVICES] = value;
-  else
+    break;
+  case 1:
+    plugin.info_sizes[what / 4 % EDIT_DEVICES] = value;
+    break;
+  case 2:
     plugin.groups = value;
+    break;
+  default:
+    plugin.skipped = value;
+  }
 }
 
 /* ---- laying out ---- */
@@ -685,4 +693,9 @@ void edit_fill_error(vyre_error *err)
 uint32_t edit_live(void)
 {
   return plugin.live;
+}
+
+bool edit_skips(uint32_t part)
+{
+  return plugin.skipped & part;
 }

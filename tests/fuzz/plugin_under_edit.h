@@ -49,6 +49,10 @@ typedef struct edit_answer {
 #define EDIT_SILENT 8u    /* the error has no text */
 #define EDIT_ODD_SLOT 16u /* pending_read: wrong tags and sizes; coherent_alloc: no address */
 
+/* Slow parts of the life that an input can leave out. */
+#define EDIT_SKIP_MEASURING 1u
+#define EDIT_SKIP_ENGINE 2u
+
 /* Makes the plugin from an input; what it points to is from `pool`. */
 void edit_make(fuzz_input *in, fuzz_pool *pool);
 
@@ -59,5 +63,7 @@ void edit_fill_error(vyre_error *err);
 
 /* Devices, modules, pending handles and buffers that were made and not given back. */
 uint32_t edit_live(void);
+
+bool edit_skips(uint32_t part);
 
 #endif
