@@ -293,33 +293,33 @@ static bool run_rounds(run *r)
       ended += self->ended;
     }
     if (ended && ended < r->fiber_count) {
-      FAIL(&r->pending->error, VYRE_ERROR_DISPATCH_FAILED,
-           "let every item of a workgroup reach each vyre_barrier() equally often",
-           "%u items of a group have ended, %u wait at a barrier", ended, r->fiber_count - ended);
+      (void)FAIL(&r->pending->error, VYRE_ERROR_DISPATCH_FAILED,
+                 "let every item of a workgroup reach each vyre_barrier() equally often",
+                 "%u items of a group have ended, %u wait at a barrier", ended,
+                 r->fiber_count - ended);
       return false;
     }
   }
   return true;
 }
 
-/* x fastest, as in vyre_native_entry. */
-static void split(uint64_t index, const vyre_u32 size[3], vyre_u32 out[3])
+/* The next id, x fastest as in vyre_native_entry; behind the last comes the first. */
+static void advance(vyre_u32 id[3], const vyre_u32 size[3])
 {
-  out[0] = (vyre_u32)(index % size[0]);
-  out[1] = (vyre_u32)(index / size[0] % size[1]);
-  out[2] = (vyre_u32)(index / size[0] / size[1]);
+  for (int d = 0; d < 3 && ++id[d] == size[d]; ++d)
+    id[d] = 0;
 }
 
 static void run_all(run *r)
 {
+  const bool plain = !(r->entry->flags & VYRE_NATIVE_HAS_BARRIER); /* one fiber, all groups */
   vyre_ctx context = r->pending->context;
-  const bool whole = !(r->entry->flags & VYRE_NATIVE_HAS_BARRIER);
-  for (uint64_t group = 0; group < (whole ? 1 : r->group_count); ++group) {
-    split(group, context.groups, context.group_id);
+  for (uint64_t group = 0; group < (plain ? 1 : r->group_count); ++group) {
     for (uint32_t i = 0; i < r->fiber_count; ++i) {
-      split(i, context.local_size, context.local_id);
       start(r, fiber_at(r, i), &context);
+      advance(context.local_id, context.local_size);
     }
+    advance(context.group_id, context.groups);
     if (!run_rounds(r))
       return;
   }
@@ -352,11 +352,12 @@ static void fault(vyre_ctx *c, const char *what, vyre_u64 index, vyre_u64 count,
                   vyre_u32 line)
 {
   run *r = c->runner;
-  FAIL(&r->pending->error, VYRE_ERROR_DISPATCH_FAILED, "keep the index below vyre_count(c, name)",
-       "%s:%u: index %llu is outside buffer %s of %llu elements (group %u, %u, %u, item %u, %u, "
-       "%u)",
-       file, line, index, what, count, c->group_id[0], c->group_id[1], c->group_id[2],
-       c->local_id[0], c->local_id[1], c->local_id[2]);
+  (void)FAIL(
+      &r->pending->error, VYRE_ERROR_DISPATCH_FAILED, "keep the index below vyre_count(c, name)",
+      "%s:%u: index %llu is outside buffer %s of %llu elements (group %u, %u, %u, item %u, %u, "
+      "%u)",
+      file, line, index, what, count, c->group_id[0], c->group_id[1], c->group_id[2],
+      c->local_id[0], c->local_id[1], c->local_id[2]);
   barrier(c);
 }
 
@@ -425,9 +426,9 @@ vyre_status template_pending_wait(vyre_backend_pending *pending, uint64_t timeou
 {
   const vyre_error *own = &pending->error;
   (void)timeout_ns; /* it has ended */
-  if (own->code == VYRE_OK)
-    return VYRE_OK;
-  return template_fail(err, own->code, own->vendor_code, __LINE__, own->fix, "%s", own->message);
+  if (own->code != VYRE_OK)
+    template_fail(err, own->code, own->vendor_code, __LINE__, own->fix, "%s", own->message);
+  return own->code;
 }
 
 static vyre_slot *slot_at(vyre_slot *slots, uint64_t stride, uint32_t index)

@@ -33,11 +33,11 @@ extern char **environ;
 /* True if the record of the caller reaches to the end of a field. */
 #define HOLDS(err, field) ((err)->struct_size >= offsetof(vyre_error, field) + sizeof((err)->field))
 
-vyre_status template_fail(vyre_error *err, vyre_status code, int64_t system_code, int line,
-                          const char *fix, const char *format, ...)
+void template_fail(vyre_error *err, vyre_status code, int64_t system_code, int line,
+                   const char *fix, const char *format, ...)
 {
   if (!err)
-    return code;
+    return;
   if (HOLDS(err, code))
     err->code = code;
   if (HOLDS(err, vendor_code))
@@ -52,7 +52,6 @@ vyre_status template_fail(vyre_error *err, vyre_status code, int64_t system_code
   }
   if (HOLDS(err, fix))
     snprintf(err->fix, sizeof err->fix, "%s", fix);
-  return code;
 }
 
 /* ---- the device ---- */
@@ -173,9 +172,8 @@ static vyre_status open_workshop(workshop *shop, vyre_error *err)
   if (snprintf(shop->folder, sizeof shop->folder, "%s/vyre-" PLUGIN_NAME "-XXXXXX", base) >=
           PATH_MAX ||
       !mkdtemp(shop->folder))
-    return template_fail(err, VYRE_ERROR_IO, errno, __LINE__,
-                         "set TMPDIR to a folder that can be written",
-                         "no temporary folder in %s (error %d)", base, errno);
+    return FAIL_SYSTEM(err, VYRE_ERROR_IO, errno, "set TMPDIR to a folder that can be written",
+                       "no temporary folder in %s (error %d)", base, errno);
   snprintf(shop->source, sizeof shop->source, "%s/kernel.c", shop->folder);
   snprintf(shop->log, sizeof shop->log, "%s/log", shop->folder);
   snprintf(shop->library, sizeof shop->library, "%s/kernel.so", shop->folder);
@@ -200,9 +198,9 @@ static vyre_status write_source(const workshop *shop, const vyre_module_desc *de
   if (file && fclose(file))
     good = false;
   return good ? VYRE_OK
-              : template_fail(err, VYRE_ERROR_IO, number, __LINE__,
-                              "free space, or set TMPDIR to another folder",
-                              "%s could not be written (error %d)", shop->source, number);
+              : FAIL_SYSTEM(err, VYRE_ERROR_IO, number,
+                            "free space, or set TMPDIR to another folder",
+                            "%s could not be written (error %d)", shop->source, number);
 }
 
 /*
@@ -280,9 +278,9 @@ static vyre_status compile(const workshop *shop, const vyre_module_desc *desc, v
   int state = 0;
   const int failure = spawn_compiler(shop, desc, &child);
   if (failure)
-    return template_fail(err, VYRE_ERROR_COMPILE_FAILED, failure, __LINE__,
-                         "free memory or processes, then try again",
-                         "%s: %s could not be started (error %d)", name, shop->compiler, failure);
+    return FAIL_SYSTEM(err, VYRE_ERROR_COMPILE_FAILED, failure,
+                       "free memory or processes, then try again",
+                       "%s: %s could not be started (error %d)", name, shop->compiler, failure);
   do
     got = waitpid(child, &state, 0);
   while (got < 0 && errno == EINTR);
@@ -290,9 +288,9 @@ static vyre_status compile(const workshop *shop, const vyre_module_desc *desc, v
   if (got == child ? state == 0 : access(shop->library, R_OK) == 0)
     return VYRE_OK;
   read_log(shop, log);
-  return template_fail(err, VYRE_ERROR_COMPILE_FAILED, state, __LINE__,
-                       "correct the source: the message has its own lines", "%s: %s", name,
-                       log[0] ? log : "the compiler failed and said nothing");
+  return FAIL_SYSTEM(err, VYRE_ERROR_COMPILE_FAILED, state,
+                     "correct the source: the message has its own lines", "%s: %s", name,
+                     log[0] ? log : "the compiler failed and said nothing");
 }
 
 static vyre_status check_module(const vyre_module_desc *desc, vyre_error *err)

@@ -32,12 +32,13 @@ struct vyre_backend_kernel {
 /* ---- errors: return FAIL(err, CODE, "what to do", "what happened, with names and values") ---- */
 
 /* `err` may be NULL or shorter than ours (ABI-001, ABI-009); texts are cut, never overrun. */
-__attribute__((format(printf, 6, 7))) vyre_status template_fail(vyre_error *err, vyre_status code,
-                                                                int64_t system_code, int line,
-                                                                const char *fix, const char *format,
-                                                                ...);
+__attribute__((format(printf, 6, 7))) void template_fail(vyre_error *err, vyre_status code,
+                                                         int64_t system_code, int line,
+                                                         const char *fix, const char *format, ...);
 
-#define FAIL(err, code, fix, ...) template_fail((err), (code), 0, __LINE__, (fix), __VA_ARGS__)
+#define FAIL_SYSTEM(err, code, number, fix, ...)                                                   \
+  (template_fail((err), (code), (number), __LINE__, (fix), __VA_ARGS__), (code))
+#define FAIL(err, code, fix, ...) FAIL_SYSTEM(err, code, 0, fix, __VA_ARGS__)
 
 /* A structure of the host that is missing, or shorter than at its introduction (ABI-001). */
 #define CHECK_SIZE(err, pointer, type, least)                                                      \
