@@ -2,9 +2,11 @@
 #include "conformance/job.h"
 #include "conformance/run.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -64,6 +66,8 @@ int conform_run_child(const conform_options *options)
 #endif
   close(options->report_fd);
   setrlimit(RLIMIT_CORE, &no_core);
+  /* A case that hangs does not outlive a suite that was interrupted. */
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
   c.self = row;
   c.plugin = options->plugin;
   c.kernels = options->kernels;

@@ -317,7 +317,7 @@ static void finish(crew *all, job *j, int status)
   j->result = NULL;
   if (all->progress)
     all->progress(result);
-  if (forced && !is_healthy(all->options, all->self))
+  if (forced && !all->unhealthy && !is_healthy(all->options, all->self))
     all->unhealthy = true;
 }
 
