@@ -12,6 +12,7 @@
 
 #define MOST_VIEWS 16u
 #define LOST_EVERY 100000u
+#define AGAIN_EVERY 5000u
 
 typedef struct view {
   const vyre_backend_buffer *buffer;
@@ -29,7 +30,7 @@ static bool running;
 
 bool zoo__has_views(void)
 {
-  return ZOO_IS(early_completion) || ZOO_IS(lost_store);
+  return ZOO_IS(early_completion) || ZOO_IS(lost_store) || ZOO_IS(stale_store);
 }
 
 static void rest(long ns)
@@ -44,6 +45,19 @@ static void look(view *v, int side)
     v->seen[i] = __atomic_load_n(&v->sides[side][i], __ATOMIC_ACQUIRE);
 }
 
+/* A word that the host has seen with its new value gets the old one again. */
+static void store_again(uint32_t *word, uint32_t old)
+{
+  static uint32_t *last_word, last_old, told;
+  if (last_word)
+    __atomic_store_n(last_word, last_old, __ATOMIC_RELEASE);
+  last_word = NULL;
+  if (++told % AGAIN_EVERY)
+    return;
+  last_word = word;
+  last_old = old;
+}
+
 /* What is new on that side goes to the other one; returns whether there was anything. */
 static bool tell(view *v, int side)
 {
@@ -52,6 +66,8 @@ static bool tell(view *v, int side)
   for (uint64_t i = 0; i < v->words; ++i) {
     if (v->seen[i] == v->shadow[i])
       continue;
+    if (ZOO_IS(stale_store) && side == 0)
+      store_again(&v->sides[1][i], v->shadow[i]);
     v->shadow[i] = v->seen[i];
     any = true;
     if (ZOO_IS(lost_store) && side == 0 && ++told % LOST_EVERY == 0)
