@@ -150,7 +150,7 @@ VYRE_SEGMENT(halves)(vyre_ctx *c, VYRE_INOUT(vyre_u64) wide)
     return;
   while (!vyre_atomic_load_u64(&wide[0], VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM)) {
     const vyre_u64 seen = vyre_atomic_load_u64(&wide[32], VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
-    wrong += (vyre_u64)((vyre_u32)seen != (vyre_u32)~(vyre_u32)vyre_shr_u64(seen, 32));
+    wrong += (vyre_u64)((vyre_u32)seen != (vyre_u32) ~(vyre_u32)vyre_shr_u64(seen, 32));
     n += 1u;
     vyre_atomic_store_u64(&wide[16], vyre_shl_u64(n, 32) | (vyre_u32)~n, VYRE_RELAXED,
                           VYRE_SCOPE_SYSTEM);

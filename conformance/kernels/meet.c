@@ -10,7 +10,8 @@
 VYRE_FUNCTION vyre_u32 rank_of(vyre_ctx *c)
 {
   return vyre_group_id(c, 0) +
-         vyre_group_count(c, 0) * (vyre_group_id(c, 1) + vyre_group_count(c, 1) * vyre_group_id(c, 2));
+         vyre_group_count(c, 0) *
+             (vyre_group_id(c, 1) + vyre_group_count(c, 1) * vyre_group_id(c, 2));
 }
 
 /* Each group leaves a number, waits for all, and adds the numbers of all up. */
