@@ -23,9 +23,9 @@ static bool keep(char *to, size_t size, json_t *object, const char *key, const c
 
 static bool is_date(const char *text)
 {
-  int year = 0, month = 0, day = 0, used = 0;
-  return sscanf(text, "%4d-%2d-%2d%n", &year, &month, &day, &used) == 3 && used == 10 &&
-         !text[10] && month >= 1 && month <= 12 && day >= 1 && day <= 31;
+  struct tm parts;
+  const char *end = strptime(text, "%Y-%m-%d", &parts);
+  return end && !*end && strlen(text) == 10;
 }
 
 static bool read_entry(json_t *object, const char *path, size_t index, conform_exception *out)

@@ -209,11 +209,13 @@ static const uint64_t double_bits[] = {
 /* Equal to the bit; any NaN is any other. */
 static bool same_single(float a, float b)
 {
+  /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are what is compared. */
   return (isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a);
 }
 
 static bool same_double(double a, double b)
 {
+  /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are what is compared. */
   return (isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a);
 }
 
@@ -346,6 +348,7 @@ static void run_determinism(conform *c)
   over_pairs(c, "singles", 64, a, b, PAIRS, 4, 8, first);
   for (uint32_t i = 0; i < COUNT_OF(sizes); ++i) {
     over_pairs(c, "singles", sizes[i], a, b, PAIRS, 4, 8, out);
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bits are what is compared. */
     CHECK(c, !memcmp(first, out, sizeof out),
           "with %u items a group the results differ from those of 64 (LANG-002)", sizes[i]);
   }
