@@ -302,7 +302,7 @@ static void limits_are_refused(void **state)
   refused(&desc, VYRE_ERROR_INVALID_ARGUMENT, "push", "NULL");
   desc = good;
   desc.binding_count = 1000;
-  refused(&desc, VYRE_ERROR_INVALID_ARGUMENT, "1000", "64");
+  refused(&desc, VYRE_ERROR_INVALID_ARGUMENT, "1000", "66");
   desc = good;
   desc.id_limit = 0;
   refused(&desc, VYRE_ERROR_INVALID_ARGUMENT, "id 0", "id_limit");
