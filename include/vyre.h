@@ -1007,7 +1007,11 @@ VYRE_API vyre_status vyre_bundle_build(vyre_context *context, const vyre_program
 VYRE_API vyre_status vyre_bundle_open(const void *image, uint64_t size, vyre_bundle **out_bundle,
                                       vyre_error *err);
 VYRE_API void vyre_bundle_destroy(vyre_bundle *bundle);
-/* [any] Code for a program or handler set; belongs to the bundle. */
+/*
+ * [any] Code for a program or handler set; belongs to the bundle.  It fits the description that it
+ * was built with: buffers, segments, workgroup memory.  Iterations may differ, and converge between
+ * EXACT and OFF; kernels that were built with DECLARED need DECLARED.
+ */
 VYRE_API const vyre_code *vyre_bundle_code(const vyre_bundle *bundle, uint32_t *out_count);
 /* [any] The manifest that was kept, ending in NUL, or NULL. */
 VYRE_API const char *vyre_bundle_manifest(const vyre_bundle *bundle);

@@ -154,6 +154,13 @@ static vyre_status open_manifest(run_job *j, const run_request *r, vyre_error *e
     j->m.program.iterations = r->iterations;
   }
   if (r->no_converge) {
+    if (j->m.source.data == NULL && j->m.program.converge == VYRE_CONVERGE_DECLARED) {
+      return cli_fail(
+          err, VYRE_ERROR_INVALID_ARGUMENT, 0,
+          "leave --no-converge out, or give the manifest whose \"kernel\" is a source",
+          "--no-converge: the kernels of %s were compiled to say themselves what changes",
+          j->m.name);
+    }
     j->m.program.converge = VYRE_CONVERGE_OFF;
   }
   return r->keep != NULL ? keep_source(&j->m, r->keep, &j->kept, err) : VYRE_OK;

@@ -242,9 +242,18 @@ static vyre_status find_whole(vyre_program *program, const vyre_program_desc *de
   vyre_status status = VYRE_OK;
   for (uint32_t i = 0; i < program->buffer_count; ++i)
     tested += program->buffers[i].written;
-  /* A test with more bindings than the device takes is none: the host compares. */
-  if (vyre__program_settles(desc) && (!most || tested <= most))
+  /*
+   * The code decides, not the description: a bundle that was made for a test has the shadow among
+   * the parameters of its fused kernel, tested or not.  A test with more bindings than the device
+   * takes is none: the host compares.
+   */
+  if (vyre__program_fuses(desc) && (!most || tested <= most))
     status = find_optional(program, VYRE__ENTRY_SETTLE, &program->settle, err);
+  if (status == VYRE_OK && program->settle && desc->converge == VYRE_CONVERGE_DECLARED)
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_PROGRAM,
+                     "compile it again, or describe the program as it was when it was compiled",
+                     "the code was compiled with converge EXACT, not with DECLARED: its kernels "
+                     "cannot say vyre_changed()");
   if (status == VYRE_OK && vyre__program_fuses(desc)) {
     status = find_optional(program, VYRE__ENTRY_FUSED, &program->fused, err);
     if (status == VYRE_OK)

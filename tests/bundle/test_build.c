@@ -249,6 +249,32 @@ static void test_foreign_bundle(void **state)
   free(image);
 }
 
+/* Kernels that cannot say vyre_changed() are no good to a program that waits for their word. */
+static void test_other_convergence(void **state)
+{
+  static sample s;
+  void *image = NULL;
+  uint64_t size = 0;
+  vyre_bundle *bundle = NULL;
+  vyre_program *program = NULL;
+  vyre_error err = VYRE_ERROR_INIT;
+  uint32_t count = 0;
+  (void)state;
+  twice(&s);
+  s.desc.iterations = 5;
+  assert_int_equal(build(&s, native_target, &image, &size, NULL), VYRE_OK);
+  assert_int_equal(vyre_bundle_open(image, size, &bundle, NULL), VYRE_OK);
+  s.desc.code = vyre_bundle_code(bundle, &count);
+  s.desc.code_count = count;
+  s.desc.converge = VYRE_CONVERGE_DECLARED;
+  assert_int_equal(vyre_program_create(device, &s.desc, &program, &err),
+                   VYRE_ERROR_INVALID_PROGRAM);
+  assert_non_null(strstr(err.message, "not with DECLARED"));
+  assert_null(program);
+  vyre_bundle_destroy(bundle);
+  free(image);
+}
+
 static void test_failing_memory(void **state)
 {
   static sample s;
@@ -278,7 +304,8 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_program),        cmocka_unit_test(test_one_architecture),
       cmocka_unit_test(test_handlers),       cmocka_unit_test(test_refused),
-      cmocka_unit_test(test_foreign_bundle), cmocka_unit_test(test_failing_memory),
+      cmocka_unit_test(test_foreign_bundle), cmocka_unit_test(test_other_convergence),
+      cmocka_unit_test(test_failing_memory),
   };
   return cmocka_run_group_tests(tests, open_device, close_device);
 }

@@ -352,13 +352,77 @@ static void test_bundle(void **state)
   free(bundle);
 }
 
+/* A bundle that was made for a test, run without one: its fused kernel has the shadow all the same.
+ */
+static void test_bundle_untested(void **state)
+{
+  const place *p = *state;
+  char *bundle = path_in(p->folder, "often.vyreb");
+  const char *const routes[] = {"native", "resident", "host"};
+  spawned result = VYRE("compile", p->often, "-o", bundle, "--target", "cpu");
+  json_t *root;
+
+  expect_exit(&result, 0);
+  spawned_free(&result);
+  for (size_t i = 0; i < 3; i++) {
+    result = VYRE("run", bundle, "--in", p->in, "--out", p->to, "--device", "cpu", "--route",
+                  routes[i], "--no-converge", "--iterations", "3", "--json");
+    root = object_of(&result);
+    expect_passes(root, 3, "not tested");
+    expect_out_file(p, 4);
+    json_decref(root);
+    result = VYRE("run", bundle, "--in", p->in, "--out", p->to, "--device", "cpu", "--route",
+                  routes[i], "--iterations", "1", "--json");
+    root = object_of(&result);
+    expect_passes(root, 1, "not tested");
+    expect_out_file(p, 2);
+    json_decref(root);
+  }
+  free(bundle);
+}
+
+/* Kernels that report changes have a parameter for that; who runs them cannot take it away. */
+static void test_bundle_declared(void **state)
+{
+  const place *p = *state;
+  char *manifest = path_in(p->folder, "down.json"), *bundle = path_in(p->folder, "down.vyreb");
+  spawned result;
+
+  write_text(manifest, "{\"name\": \"down\", \"kernel\": \"k.c\", \"iterations\": 9,\n"
+                       " \"converge\": \"declared\",\n"
+                       " \"buffers\": [{\"name\": \"n\", \"access\": \"read_write\","
+                       " \"element\": \"u32\", \"count\": 7}],\n"
+                       " \"segments\": [{\"kernel\": \"down\", \"bindings\": [" BINDING(
+                           "n", "read_write") "]}]}");
+  write_text(p->kernel, "VYRE_SEGMENT(down)(vyre_ctx *c, VYRE_INOUT(vyre_u32) n)\n"
+                        "{\n"
+                        "  vyre_u64 i = vyre_global_id(c, 0);\n"
+                        "  if (i < vyre_count(c, n) && n[i]) { n[i] -= 1u; vyre_changed(c); }\n"
+                        "}\n");
+  result = VYRE("compile", manifest, "-o", bundle, "--target", "cpu");
+  expect_exit(&result, 0);
+  spawned_free(&result);
+  result = VYRE("run", bundle, "--no-converge", "--route", "host");
+  expect_exit(&result, 2);
+  expect_err(&result, "--no-converge");
+  spawned_free(&result);
+  result = VYRE("run", manifest, "--no-converge", "--route", "host", "--device", "cpu");
+  expect_exit(&result, 0);
+  spawned_free(&result);
+  free(manifest);
+  free(bundle);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      TEST(test_routes),  TEST(test_text),       TEST(test_iterations), TEST(test_left_out),
-      TEST(test_explain), TEST(test_keep_temps), TEST(test_bundle),
+      TEST(test_routes),          TEST(test_text),
+      TEST(test_iterations),      TEST(test_left_out),
+      TEST(test_explain),         TEST(test_keep_temps),
+      TEST(test_bundle),          TEST(test_bundle_untested),
+      TEST(test_bundle_declared),
   };
 
   return cmocka_run_group_tests(tests, NULL, NULL);
