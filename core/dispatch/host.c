@@ -139,7 +139,7 @@ static vyre_status start(vyre_pending *pending, const vyre__plan *plan, vyre_err
   if (status != VYRE_OK)
     return status;
   pending->result.form = VYRE_FORM_LAUNCHES;
-  pending->pass = 1;
+  pending->pass = pending->idle ? pending->options.iterations : 1;
   return go_on(pending, err);
 }
 

@@ -50,7 +50,7 @@ void vyre__pending_forget(vyre_pending *pending)
     vyre__live_give(pending);
   pending->ops = NULL;
   pending->pass = pending->step = pending->tested_pass = 0;
-  pending->changed = pending->done = false;
+  pending->changed = pending->done = pending->launched = false;
   pending->result = result;
   pending->result.device_span_ns = VYRE_TIME_ABSENT;
   pending->first_start_ns = VYRE_TIME_ABSENT;

@@ -22,6 +22,7 @@ struct vyre_pending {
   vyre_dispatch_options options; /* `push` is a copy */
   bool on_buffers;               /* the caller lent buffers and has the results in them */
   bool tested;                   /* convergence is tested behind each pass */
+  bool idle; /* no step has a group and nothing is tested: passes are only counted */
   vyre__shape shape;
   vyre_bytes given[VYRE_MAX_BUFFERS];  /* the caller's bytes, by buffer; NULL: none */
   vyre_buffer *lent[VYRE_MAX_BUFFERS]; /* the caller's buffers, by buffer */
@@ -33,6 +34,7 @@ struct vyre_pending {
   uint32_t pass;              /* whose steps are launched, from 1 */
   uint32_t step;              /* the next one of that pass */
   uint32_t tested_pass;       /* the last one whose convergence is known */
+  bool launched;              /* every step of the last pass is (resident route) */
   bool changed;               /* this pass has changed something (host route) */
   bool done;                  /* everything has ended well; the last launch may be unread */
   bool finished;              /* the outputs were handed out */

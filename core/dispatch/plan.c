@@ -48,12 +48,14 @@ static vyre_status make_grids(vyre_pending *pending, vyre_error *err)
 {
   const vyre_program *program = pending->program;
   vyre_status status = VYRE_OK;
+  pending->idle = !pending->tested;
   for (uint32_t s = 0; s < program->segment_count && status == VYRE_OK; ++s) {
     bool empty = false;
     status = vyre__shape_groups(program, &program->segments[s], &pending->options, &pending->shape,
                                 pending->groups[s], &empty, err);
     if (status == VYRE_OK && empty)
       memset(pending->groups[s], 0, sizeof pending->groups[s]);
+    pending->idle = pending->idle && empty;
   }
   memset(pending->groups[program->segment_count], 0, sizeof *pending->groups);
   if (pending->tested && program->settle)

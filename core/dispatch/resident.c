@@ -28,7 +28,7 @@ static bool compares(const vyre_pending *pending)
 /* There is a next step, and nothing has to be known before it. */
 static bool may_launch(const vyre_pending *pending)
 {
-  if (pending->flight.count == VYRE__FLIGHT_MOST || pending->pass > pending->options.iterations)
+  if (pending->flight.count == VYRE__FLIGHT_MOST || pending->launched)
     return false;
   return pending->step || !pending->tested || pending->tested_pass + 1 == pending->pass;
 }
@@ -39,6 +39,7 @@ static void next_step(vyre_pending *pending)
   if (++pending->step < steps)
     return;
   pending->step = 0;
+  pending->launched = pending->pass == pending->options.iterations;
   pending->pass += 1;
 }
 
@@ -80,7 +81,7 @@ static vyre_status start(vyre_pending *pending, const vyre__plan *plan, vyre_err
   if (status != VYRE_OK)
     return status;
   pending->result.form = VYRE_FORM_LAUNCHES;
-  pending->pass = 1;
+  pending->pass = pending->idle ? pending->options.iterations : 1;
   return launch_ahead(pending, err);
 }
 
@@ -119,7 +120,7 @@ static vyre_status advance(vyre_pending *pending, uint64_t deadline, vyre_error 
 {
   vyre_status status = VYRE_OK;
   while (status == VYRE_OK && !pending->done) {
-    const bool over = pending->pass > pending->options.iterations;
+    const bool over = pending->launched;
     if (pending->flight.count) {
       status = vyre__flight_wait(pending, deadline, err);
       if (status == VYRE_OK && over && !pending->tested && pending->flight.count == 1)

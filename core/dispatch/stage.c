@@ -139,7 +139,7 @@ static vyre_status make_control(vyre_pending *pending, vyre_error *err)
   if (!words)
     return VYRE_FAIL_MEMORY(err, "the control words of a dispatch");
   words[VYRE_CONTROL_PASS] = 1;
-  words[VYRE_CONTROL_LIMIT] = pending->options.iterations;
+  words[VYRE_CONTROL_LIMIT] = pending->idle ? 1 : pending->options.iterations;
   words[VYRE_CONTROL_TESTED] = pending->tested;
   memcpy(words + VYRE_CONTROL_GROUPS, pending->groups, steps * sizeof *pending->groups);
   status = vyre_buffer_upload(pending->stage->control, 0, words, size, err);
@@ -250,7 +250,7 @@ vyre_status vyre__stage_compare(vyre_pending *pending, bool first, bool *out_cha
     status = ensure_memory(pending, now, have, size, i, err);
     if (status == VYRE_OK)
       status = vyre_buffer_download(vyre__staged(pending, i), 0, *now, size, err);
-    if (status != VYRE_OK || first || !memcmp(*now, stage->copies[i], size))
+    if (status != VYRE_OK || first || !*now || !memcmp(*now, stage->copies[i], size))
       continue;
     *out_changed = true;
     /* The new state is the next pass's old one: the memories change places. */

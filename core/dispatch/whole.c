@@ -15,10 +15,10 @@ vyre_status vyre__whole_advance(vyre_pending *pending, uint64_t deadline, vyre_e
 /* How many passes it was, and how it ended. */
 static vyre_status ask_outcome(vyre_pending *pending, vyre_error *err)
 {
-  const uint32_t limit = pending->options.iterations;
+  const uint32_t limit = pending->idle ? 1 : pending->options.iterations;
   uint32_t changed = 0, passes = 0;
   vyre_status status = VYRE_OK;
-  pending->result.passes = 1;
+  pending->result.passes = pending->idle ? pending->options.iterations : 1;
   if (limit == 1)
     return VYRE_OK;
   status = vyre__stage_outcome(pending, &changed, &passes, err);

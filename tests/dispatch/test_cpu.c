@@ -323,13 +323,53 @@ static void test_pending(void **state)
   vyre_outputs_reset(&outputs);
 }
 
+/* ---- passes without work ---- */
+
+/* Every grid is empty and nothing is tested: the most passes there can be take no time. */
+static void test_idle_passes(void **state)
+{
+  static const char source[] = "VYRE_SEGMENT(first)(vyre_ctx *c, VYRE_INOUT(vyre_u32) a)\n"
+                               "{ vyre_at(c, a, vyre_global_id(c, 0)) += 1u; }\n"
+                               "VYRE_SEGMENT(second)(vyre_ctx *c, VYRE_INOUT(vyre_u32) a)\n"
+                               "{ vyre_at(c, a, vyre_global_id(c, 0)) += 1u; }\n";
+  const vyre_bytes none = {"", 0};
+  static sample s;
+  vyre_program *program = NULL;
+  (void)state;
+  sample_empty(&s);
+  sample_buffer(&s, "a", VYRE_READ_WRITE, 4, VYRE_COUNT_FROM_INPUT);
+  sample_segment(&s, "first");
+  sample_bind(&s, 0, "a", VYRE_READ_WRITE);
+  sample_segment(&s, "second");
+  sample_bind(&s, 1, "a", VYRE_READ_WRITE);
+  sample_code(&s, "vyre-c", source);
+  s.desc.iterations = UINT32_MAX;
+  s.desc.converge = VYRE_CONVERGE_OFF;
+  program = create(&s);
+  for (vyre_route route = VYRE_ROUTE_AUTO; route <= VYRE_ROUTE_HOST; ++route) {
+    vyre_dispatch_options options = VYRE_DISPATCH_OPTIONS_INIT;
+    vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
+    vyre_outputs outputs = VYRE_OUTPUTS_INIT;
+    vyre_error err = VYRE_ERROR_INIT;
+    options.route = route;
+    if (vyre_dispatch(program, &options, &none, 1, &outputs, &result, &err))
+      fail_msg("%s: %s", vyre_route_name(route), err.message);
+    assert_int_equal(result.passes, UINT32_MAX);
+    assert_int_equal(result.converged, VYRE_CONVERGED_NOT_TESTED);
+    assert_in_range(result.launches, 0, 1);
+    assert_int_equal(outputs.slots[0].size, 0);
+    vyre_outputs_reset(&outputs);
+  }
+  vyre_program_destroy(program);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_size),    cmocka_unit_test(test_every_size_resident),
       cmocka_unit_test(test_dimensions),    cmocka_unit_test(test_histogram),
       cmocka_unit_test(test_compile_error), cmocka_unit_test(test_debug_bounds),
-      cmocka_unit_test(test_pending),
+      cmocka_unit_test(test_pending),       cmocka_unit_test(test_idle_passes),
   };
   return cmocka_run_group_tests(tests, open_device, close_device);
 }
