@@ -17,7 +17,7 @@
 typedef struct preparation {
   vyre_allocator allocator;
   vyre_output_slot *slots;       /* a larger array, or NULL */
-  void *grown[VYRE_MAX_BUFFERS]; /* a new allocation for the value, or NULL */
+  void *grown[VYRE_MAX_BUFFERS]; /* a new allocation with the value, or NULL */
 } preparation;
 
 static bool same_allocator(const vyre_allocator *a, const vyre_allocator *b)
@@ -52,6 +52,32 @@ static bool fits(const vyre_outputs *outputs, uint32_t position, uint64_t size)
   return position < outputs->count ? size <= outputs->slots[position].capacity : !size;
 }
 
+/*
+ * The bytes are the caller's own and lie in another slot: who gives the last outputs as inputs may
+ * get them back at other positions.  They need memory of their own before a slot is touched.
+ */
+static bool lies_in_another(const vyre_outputs *outputs, uint32_t position,
+                            const vyre__value *value)
+{
+  const uintptr_t begin = (uintptr_t)value->data;
+  if (value->owned || !value->data || !value->size)
+    return false;
+  for (uint32_t i = 0; i < outputs->count; ++i) {
+    const uintptr_t slot = (uintptr_t)outputs->slots[i].data;
+    if (i != position && begin < slot + outputs->slots[i].capacity && slot < begin + value->size)
+      return true;
+  }
+  return false;
+}
+
+static void copy_value(void *to, const vyre__value *value)
+{
+  if (value->size && value->data)
+    memmove(to, value->data, (size_t)value->size); /* it may be in this very slot */
+  else if (value->size)
+    memset(to, 0, (size_t)value->size);
+}
+
 static bool takes_over(const preparation *growth, const vyre__value *value,
                        const vyre_allocator *owner)
 {
@@ -76,7 +102,8 @@ static vyre_status prepare(preparation *growth, const vyre_outputs *outputs,
       return VYRE_FAIL_MEMORY(err, "output slots");
   }
   for (uint32_t i = 0; i < count; ++i) {
-    if (fits(outputs, i, values[i].size) || takes_over(growth, &values[i], owner))
+    if (!lies_in_another(outputs, i, &values[i]) &&
+        (fits(outputs, i, values[i].size) || takes_over(growth, &values[i], owner)))
       continue;
     growth->grown[i] = vyre__allocate(&growth->allocator, values[i].size, _Alignof(max_align_t));
     if (!growth->grown[i]) {
@@ -85,16 +112,9 @@ static vyre_status prepare(preparation *growth, const vyre_outputs *outputs,
                        "no host memory for output %u of %llu bytes", i,
                        (unsigned long long)values[i].size);
     }
+    copy_value(growth->grown[i], &values[i]);
   }
   return VYRE_OK;
-}
-
-static void copy_value(void *to, const vyre__value *value)
-{
-  if (value->size && value->data)
-    memcpy(to, value->data, (size_t)value->size);
-  else if (value->size)
-    memset(to, 0, (size_t)value->size);
 }
 
 /* The slot owns it now: nobody else may free it. */
@@ -117,9 +137,7 @@ static void store_one(vyre_output_slot *slot, bool appended, preparation *growth
     vyre__deallocate(&growth->allocator, slot->data);
     slot->data = grown ? grown : value->owned;
     slot->capacity = grown ? value->size : value->owned_capacity;
-    if (grown)
-      copy_value(grown, value);
-    else
+    if (!grown)
       take(value);
     stats->bytes_moved += value->size;
     stats->moved += !appended;

@@ -247,6 +247,43 @@ static void test_failing_growth(void **state)
   assert_int_equal(theirs.live, 0);
 }
 
+/* The last outputs were given as inputs and come back, untouched, at each other's positions. */
+static void test_borrowed_from_slots(void **state)
+{
+  counter count;
+  const vyre_allocator allocator = counting(&count);
+  vyre_outputs outputs = VYRE_OUTPUTS_INIT, before;
+  vyre__value values[3] = {{0}};
+  vyre_error err = VYRE_ERROR_INIT;
+  (void)state;
+  outputs.allocator = &allocator;
+  for (int i = 0; i < 3; ++i)
+    values[i] = owned(&allocator, 10u + 10u * (unsigned)i, i + 1);
+  assert_int_equal(vyre__outputs_store(&outputs, values, 3, &allocator, &err), VYRE_OK);
+  /* 0 and 2 change places, 1 stays where it is. */
+  memset(values, 0, sizeof values);
+  for (int i = 0; i < 3; ++i) {
+    values[i].data = outputs.slots[2 - i].data;
+    values[i].size = outputs.slots[2 - i].size;
+  }
+  before = outputs;
+  count.fail_at = count.allocations + 2;
+  assert_int_equal(vyre__outputs_store(&outputs, values, 3, &allocator, &err),
+                   VYRE_ERROR_OUT_OF_HOST_MEMORY);
+  assert_memory_equal(&outputs, &before, sizeof before);
+  assert_int_equal(vyre__outputs_store(&outputs, values, 3, &allocator, &err), VYRE_OK);
+  assert_slot(&outputs, 0, 30, 3);
+  assert_slot(&outputs, 1, 20, 2);
+  assert_slot(&outputs, 2, 10, 1);
+  /* The only value comes from a slot that goes. */
+  values[0].data = outputs.slots[2].data;
+  values[0].size = 10;
+  assert_int_equal(vyre__outputs_store(&outputs, values, 1, &allocator, &err), VYRE_OK);
+  assert_slot(&outputs, 0, 10, 1);
+  vyre_outputs_reset(&outputs);
+  assert_int_equal(count.live, 0);
+}
+
 static void test_check(void **state)
 {
   vyre_output_slot slot = {NULL, 0, 0};
@@ -277,6 +314,7 @@ int main(void)
       cmocka_unit_test(test_taken_over),
       cmocka_unit_test(test_appended_and_truncated),
       cmocka_unit_test(test_borrowed),
+      cmocka_unit_test(test_borrowed_from_slots),
       cmocka_unit_test(test_failing_growth),
       cmocka_unit_test(test_check),
   };
