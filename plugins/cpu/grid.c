@@ -33,8 +33,9 @@
    part comes to no barrier, and wakes nobody. */
 #define LOOK_NS 1000000
 
-/* Items of all steps and passes that take about a millisecond. */
+/* Items of all steps and passes that take about a millisecond; and what a step costs without. */
 #define SHORT_ITEMS 1048576.0
+#define STEP_ITEMS 8.0
 
 uint32_t vyre__cpu_grid_spins(const vyre_backend_device *device, uint64_t groups)
 {
@@ -55,9 +56,7 @@ bool vyre__cpu_grid_is_short(const void *words, uint64_t size, uint32_t items)
     double groups = 1;
     for (uint64_t d = 0; d < 3; ++d)
       groups *= __atomic_load_n(&control[at + d], __ATOMIC_RELAXED);
-    if (groups == 0)
-      break;
-    sum += groups * items;
+    sum += groups * items + STEP_ITEMS;
   }
   return sum * passes <= SHORT_ITEMS;
 }

@@ -4,6 +4,7 @@
  */
 #include "grid_help.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -408,6 +409,62 @@ static void a_fault_lets_nobody_wait(void **state)
   }
 }
 
+/* -------- where it runs -------- */
+
+static const char where_text[] =
+    GRID_NAMES "VYRE_SEGMENT(where)(vyre_ctx *c, VYRE_INOUT(vyre_u32) a)\n"
+               "{\n"
+               "  vyre_u64 here = (vyre_u64)__builtin_frame_address(0);\n"
+               "  if (vyre_global_id(c, 0)) return;\n"
+               "  a[0] = (vyre_u32)here;\n"
+               "  a[1] = (vyre_u32)(here >> 32);\n"
+               "}\n"
+               "VYRE_ENTRY(where, (VYRE_PARAM_INOUT(0, a)), (VYRE_ARG(0, a)));\n"
+               "VYRE_FUSED(fused, " GRID_PARAMS ")\n"
+               "  VYRE_PASSES(4)\n"
+               "    VYRE_RUN(0, where, (VYRE_ARG(0, a)))\n"
+               "    VYRE_RUN(1, where, (VYRE_ARG(0, a)))\n"
+               "  VYRE_PASSES_END\n"
+               "VYRE_FUSED_END\n";
+
+/* True if the kernel ran on the stack of the thread that calls this. */
+static bool runs_here(grid *g, vyre_backend_kernel *kernel, const uint32_t groups[2])
+{
+  uint32_t data[2] = {0};
+  pthread_attr_t about;
+  void *stack = NULL;
+  size_t size = 0;
+  vyre_backend_pending *pending = NULL;
+  vyre_error err = VYRE_ERROR_INIT;
+  grid_control(g, 1, 0, groups, 2);
+  vyre_dispatch_desc desc = grid_launch(g, kernel, 1, 8);
+  assert_ok(plugin.backend->dispatch(g->device, &desc, &pending, &err), err);
+  /* Who waits without a limit would help. */
+  assert_ok(plugin.backend->pending_wait(pending, 60000000000u, &err), err);
+  plugin.backend->pending_release(pending);
+  grid_get(g, g->a, data);
+  assert_int_equal(pthread_getattr_np(pthread_self(), &about), 0);
+  assert_int_equal(pthread_attr_getstack(&about, &stack, &size), 0);
+  pthread_attr_destroy(&about);
+  const uint64_t here = data[0] | (uint64_t)data[1] << 32;
+  return here - (uint64_t)(uintptr_t)stack < size;
+}
+
+/* Long ones give the caller its thread back, behind an empty step too. */
+static void only_short_ones_run_in_the_caller(void **state)
+{
+  static const uint32_t little[2] = {0, 1}, much[2] = {0, 1u << 20};
+  (void)state;
+  grid g;
+  grid_open(&g, &plugin, 1, 2);
+  vyre_backend_module *module = module_load(&plugin, g.device, where_text, 0);
+  vyre_backend_kernel *kernel = kernel_find(&plugin, module, "fused");
+  assert_true(runs_here(&g, kernel, little));
+  assert_false(runs_here(&g, kernel, much));
+  plugin.backend->module_unload(g.device, module);
+  grid_close(&g);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -416,6 +473,7 @@ int main(void)
       cmocka_unit_test(a_declared_end),
       cmocka_unit_test(an_exact_end),
       cmocka_unit_test(a_fault_lets_nobody_wait),
+      cmocka_unit_test(only_short_ones_run_in_the_caller),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }
