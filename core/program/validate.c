@@ -298,6 +298,8 @@ static vyre_status check_segment(const vyre_program_desc *desc, uint32_t index,
       status = REFUSE("write a second kernel function that calls the same VYRE_FUNCTION",
                       "segments %u and %u use kernel '%s' with different bindings", i, index,
                       segment->kernel);
+    if (!strcmp(earlier->kernel, segment->kernel))
+      break; /* those between are equal to it */
   }
   return status;
 }
