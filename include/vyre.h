@@ -602,7 +602,8 @@ VYRE_API vyre_status vyre_dispatch(vyre_program *program, const vyre_dispatch_op
 
 /*
  * [any] The same in two steps: inputs are borrowed until vyre_pending_release().  A run of several
- * launches goes on in the calls that wait for it: a wait of 0 starts what can be started.
+ * launches goes on in the calls that wait for it: a wait of 0 starts what can be started.  A run
+ * that a plugin takes for short (the cpu's: about a million items in all) may end within this call.
  */
 VYRE_API vyre_status vyre_dispatch_start(vyre_program *program,
                                          const vyre_dispatch_options *options,

@@ -7,7 +7,8 @@
 
 bool vyre__program_fuses(const vyre_program_desc *desc)
 {
-  return desc->segment_count > 1 || desc->iterations > 1;
+  return (desc->segment_count > 1 || desc->iterations > 1) &&
+         desc->segment_count <= VYRE__FUSED_SEGMENTS;
 }
 
 bool vyre__program_settles(const vyre_program_desc *desc)

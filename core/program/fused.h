@@ -14,7 +14,10 @@
 #define VYRE__NAME_SHADOW "vyre_shadow"
 #define VYRE__NAME_CONTROL "vyre_control"
 
-/* True if the program gets a fused kernel: it has several segments or passes. */
+/* Most segments of one fused kernel: a compiler takes some 20 ms for each. */
+#define VYRE__FUSED_SEGMENTS 256u
+
+/* True if the program gets a fused kernel: it has several segments, not too many, or passes. */
 bool vyre__program_fuses(const vyre_program_desc *desc);
 
 /* True if it gets a convergence test: EXACT, and several passes. */

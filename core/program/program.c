@@ -247,13 +247,15 @@ static vyre_status find_whole(vyre_program *program, const vyre_program_desc *de
    * the parameters of its fused kernel, tested or not.  A test with more bindings than the device
    * takes is none: the host compares.
    */
-  if (vyre__program_fuses(desc) && (!most || tested <= most))
+  if ((desc->segment_count > 1 || desc->iterations > 1) && (!most || tested <= most))
     status = find_optional(program, VYRE__ENTRY_SETTLE, &program->settle, err);
   if (status == VYRE_OK && program->settle && desc->converge == VYRE_CONVERGE_DECLARED)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_PROGRAM,
                      "compile it again, or describe the program as it was when it was compiled",
                      "the code was compiled with converge EXACT, not with DECLARED: its kernels "
                      "cannot say vyre_changed()");
+  if (desc->segment_count > VYRE__FUSED_SEGMENTS)
+    no_native(program, "it has more segments than one kernel is made of");
   if (status == VYRE_OK && vyre__program_fuses(desc)) {
     status = find_optional(program, VYRE__ENTRY_FUSED, &program->fused, err);
     if (status == VYRE_OK)
