@@ -45,7 +45,7 @@ static const char kernels[] =
     "}\n"
     "VYRE_SEGMENT(wild)(vyre_ctx *c, VYRE_INOUT(vyre_u32) words)\n"
     "{\n"
-    "  vyre_at(c, words, vyre_group_id(c, 0) == 2u ? 5000u : 7u) = 1u;\n"
+    "  vyre_at(c, words, vyre_group_id(c, 0) == 2u ? 5000u : vyre_group_id(c, 0)) = 1u;\n"
     "}\n"
     "VYRE_ENTRY(stay, (VYRE_PARAM_INOUT(0, words)), (VYRE_ARG(0, words)));\n"
     "VYRE_ENTRY(gate, (VYRE_PARAM_INOUT(0, words)), (VYRE_ARG(0, words)));\n"
