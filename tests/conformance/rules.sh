@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # rules.sh SOURCE CONFORM - the numbered rules of the public headers, rules.def and the cases agree:
-# each number is said once in a header, stands in rules.def, and is checked by a case.
+# each number is said once in a header, stands in rules.def, and is checked by a case.  And the cases
+# are those of the list that plugins must pass.
 set -euo pipefail
 
 source=$1 conform=$2
@@ -47,6 +48,16 @@ done
 for name in $names; do
   [[ $name =~ ^[a-z0-9_]+(\.[a-z0-9_]+)+$ ]] || complain "'$name' is no name of a case"
 done
+
+# What a plugin has to pass stays as it is for an ABI version, unless somebody changes the list too.
+must=$(sed '/^#/d' "$source/conformance/must-pass-0.2.txt")
+now=$(awk '{ print $2, $1 }' <<<"$listing")
+while read -r line; do
+  complain "must-pass-0.2.txt has '$line', and the suite has no such case in that profile"
+done < <(lacking "$must" "$now")
+while read -r line; do
+  complain "the case '$line' is not in must-pass-0.2.txt"
+done < <(lacking "$now" "$must")
 
 printf '%s rules, %s cases\n' "$(wc -l <<<"$listed")" "$(wc -l <<<"$names")"
 exit "$failed"
