@@ -111,9 +111,7 @@ static void add_launches(const vyre_pending *pending, const vyre__plan *plan, ui
                          vyre__text *text)
 {
   const bool test = pending->tested && pending->program->settle && row != VYRE__PLAN_HOST;
-  uint64_t launches = 0;
-  for (uint32_t s = 0; s < pending->program->segment_count + test; ++s)
-    launches += !vyre__step_is_empty(pending, s);
+  const uint64_t launches = vyre__plan_launches(pending, test);
   if (row == VYRE__PLAN_NATIVE && vyre__pending_is_long(pending))
     vyre__text_format(text, "1 launch in all, of %u groups", plan->fused_groups);
   else if (row == VYRE__PLAN_EMULATED)
@@ -127,7 +125,7 @@ static void add_launches(const vyre_pending *pending, const vyre__plan *plan, ui
 static void add_traffic(const vyre_pending *pending, uint32_t row, vyre__text *text)
 {
   const vyre_program *program = pending->program;
-  uint64_t up = 0, down = 0, offset = 0, size = 0;
+  uint64_t up = 0, down = 0;
   if (row == VYRE__PLAN_HOST) {
     for (uint32_t s = 0; s < program->segment_count; ++s)
       for (uint32_t b = 0; b < program->segments[s].binding_count; ++b) {
@@ -141,13 +139,7 @@ static void add_traffic(const vyre_pending *pending, uint32_t row, vyre__text *t
                       U64(down));
     return;
   }
-  for (uint32_t i = 0; i < program->buffer_count; ++i)
-    if (program->buffers[i].bound && pending->given[i].data)
-      up += pending->shape.sizes[i];
-  for (uint32_t p = 0; p < program->output_count; ++p) {
-    vyre__shape_range(program, &pending->shape, program->outputs[p], &offset, &size);
-    down += program->buffers[program->outputs[p]].bound ? size : 0;
-  }
+  vyre__plan_traffic(pending, &up, &down);
   vyre__text_format(text, "; a dispatch takes %llu bytes up and %llu down", U64(up), U64(down));
 }
 

@@ -133,7 +133,7 @@ static void judge_host(const vyre_pending *pending, vyre__plan_row *row)
 
 /* ---- what it costs ---- */
 
-static uint64_t launches_of_pass(const vyre_pending *pending, bool with_test)
+uint64_t vyre__plan_launches(const vyre_pending *pending, bool with_test)
 {
   uint64_t launches = 0;
   for (uint32_t s = 0; s < pending->program->segment_count + with_test; ++s)
@@ -141,21 +141,18 @@ static uint64_t launches_of_pass(const vyre_pending *pending, bool with_test)
   return launches;
 }
 
-/* Bytes that go to the device and come back of one dispatch. */
-static uint64_t staged_bytes(const vyre_pending *pending)
+void vyre__plan_traffic(const vyre_pending *pending, uint64_t *out_up, uint64_t *out_down)
 {
   const vyre_program *program = pending->program;
-  uint64_t bytes = 0, offset = 0, size = 0;
-  if (pending->on_buffers)
-    return 0;
+  uint64_t offset = 0, size = 0;
+  *out_up = *out_down = 0;
   for (uint32_t i = 0; i < program->buffer_count; ++i)
     if (program->buffers[i].bound && pending->given[i].data)
-      bytes += pending->shape.sizes[i];
+      *out_up += pending->shape.sizes[i];
   for (uint32_t p = 0; p < program->output_count; ++p) {
     vyre__shape_range(program, &pending->shape, program->outputs[p], &offset, &size);
-    bytes += program->buffers[program->outputs[p]].bound ? size : 0;
+    *out_down += program->buffers[program->outputs[p]].bound ? size : 0;
   }
-  return bytes;
 }
 
 /* Bytes that a CPU moves in a pass on the host route: it reads the caller's where they are. */
@@ -190,11 +187,14 @@ static void reckon(vyre_pending *pending, vyre__plan *plan)
   const vyre__cost *cost = &plan->cost;
   const uint32_t limit = pending->options.iterations;
   const uint64_t passes = pending->tested && limit > LIKELY_PASSES ? LIKELY_PASSES : limit;
-  const uint64_t copies = staged_bytes(pending);
+  uint64_t up = 0, down = 0, copies = 0;
+  if (!pending->on_buffers)
+    vyre__plan_traffic(pending, &up, &down);
+  copies = up + down;
   native->bytes_once = resident->bytes_once = copies;
   host->bytes_pass = host_bytes(pending);
   plan->barriers = pending->program->segment_count + (pending->program->settle != NULL);
-  plan->launches = (uint32_t)launches_of_pass(pending, true);
+  plan->launches = (uint32_t)vyre__plan_launches(pending, true);
   if (!native->possible || !resident->possible || pending->options.route != VYRE_ROUTE_AUTO ||
       !vyre__cost_get(pending, plan->fused_groups, &plan->cost))
     return;
@@ -203,7 +203,7 @@ static void reckon(vyre_pending *pending, vyre__plan *plan)
                     times(copies, cost->copy_ps) / 1000;
   resident->cost_ns = times(passes * (plan->launches + pending->tested), cost->launch_ns) +
                       times(copies, cost->copy_ps) / 1000;
-  host->cost_ns = times(passes * launches_of_pass(pending, false), cost->launch_ns) +
+  host->cost_ns = times(passes * vyre__plan_launches(pending, false), cost->launch_ns) +
                   times(times(passes, host->bytes_pass), cost->copy_ps) / 1000;
 }
 

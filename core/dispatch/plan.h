@@ -43,6 +43,12 @@ typedef struct vyre__plan {
  */
 vyre_status vyre__plan_make(vyre_pending *pending, vyre__plan *out_plan, vyre_error *err);
 
+/* Launches of one pass; with_test: the device's own test of convergence is one of them. */
+uint64_t vyre__plan_launches(const vyre_pending *pending, bool with_test);
+
+/* Bytes of the caller that go to the device in a dispatch, and that come back. */
+void vyre__plan_traffic(const vyre_pending *pending, uint64_t *out_up, uint64_t *out_down);
+
 /* What a route costs, in words; "" if it was not reckoned. */
 void vyre__plan_costs(const vyre__plan *plan, uint32_t row, char *out_text, size_t size);
 
