@@ -7,8 +7,8 @@
  */
 #include "device.h"
 
-#include "error.h"
-#include "host.h"
+#include "plugins/common/error.h"
+#include "plugins/common/host.h"
 
 #include <errno.h>
 #include <string.h>
@@ -30,9 +30,9 @@ static uint64_t mapped_size(uint64_t size)
 
 static vyre_status fail_size(uint64_t size, int number, vyre_error *err)
 {
-  return CPU_FAIL_VENDOR(err, VYRE_ERROR_OUT_OF_DEVICE_MEMORY, number, NULL,
-                         "no memory for a buffer of %llu bytes on the cpu device",
-                         (unsigned long long)size);
+  return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_OUT_OF_DEVICE_MEMORY, number, NULL,
+                            "no memory for a buffer of %llu bytes on the cpu device",
+                            (unsigned long long)size);
 }
 
 static vyre_status map(uint64_t size, void **out_data, vyre_error *err)
@@ -52,12 +52,12 @@ static vyre_status make(vyre_backend_device *device, uint64_t size, uint32_t ori
                         vyre_backend_buffer **out_buffer, vyre_error *err)
 {
   if (!device || !out_buffer)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the buffer",
-                    "device or out_buffer is NULL");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the buffer",
+                       "device or out_buffer is NULL");
   vyre_backend_buffer *buffer =
-      vyre__cpu_allocate_zeroed(device->host, sizeof(*buffer), _Alignof(vyre_backend_buffer));
+      vyre__plugin_allocate_zeroed(device->host, sizeof(*buffer), _Alignof(vyre_backend_buffer));
   if (!buffer)
-    return CPU_FAIL_MEMORY(err, "a buffer");
+    return PLUGIN_FAIL_MEMORY(err, "a buffer");
   buffer->size = size;
   buffer->origin = origin;
   *out_buffer = buffer;
@@ -75,12 +75,12 @@ vyre_status vyre__cpu_buffer_alloc(vyre_backend_device *device, uint64_t size,
   if (large) {
     status = map(size, &buffer->data, err);
   } else {
-    buffer->data = vyre__cpu_allocate_zeroed(device->host, size, BUFFER_ALIGN);
+    buffer->data = vyre__plugin_allocate_zeroed(device->host, size, BUFFER_ALIGN);
     if (!buffer->data)
       status = fail_size(size, 0, err);
   }
   if (status != VYRE_OK) {
-    vyre__cpu_deallocate(device->host, buffer);
+    vyre__plugin_deallocate(device->host, buffer);
     return status;
   }
   *out_buffer = buffer;
@@ -94,8 +94,8 @@ void vyre__cpu_buffer_free(vyre_backend_device *device, vyre_backend_buffer *buf
   if (buffer->origin == FROM_MAP)
     munmap(buffer->data, mapped_size(buffer->size));
   else if (buffer->origin == FROM_HOST)
-    vyre__cpu_deallocate(device->host, buffer->data);
-  vyre__cpu_deallocate(device->host, buffer);
+    vyre__plugin_deallocate(device->host, buffer->data);
+  vyre__plugin_deallocate(device->host, buffer);
 }
 
 /* BUF-001: the range lies in the buffer, and there is memory to copy from or to. */
@@ -103,13 +103,13 @@ static vyre_status check_range(const vyre_backend_device *device, const vyre_bac
                                uint64_t offset, uint64_t size, const char *what, vyre_error *err)
 {
   if (!device || !buffer)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a buffer of it",
-                    "%s: device or buffer is NULL", what);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a buffer of it",
+                       "%s: device or buffer is NULL", what);
   if (offset > buffer->size || size > buffer->size - offset)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a range inside the buffer",
-                    "%s: %llu bytes at %llu of a buffer of %llu bytes", what,
-                    (unsigned long long)size, (unsigned long long)offset,
-                    (unsigned long long)buffer->size);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a range inside the buffer",
+                       "%s: %llu bytes at %llu of a buffer of %llu bytes", what,
+                       (unsigned long long)size, (unsigned long long)offset,
+                       (unsigned long long)buffer->size);
   return VYRE_OK;
 }
 
@@ -117,8 +117,8 @@ static vyre_status check_memory(bool given, uint64_t size, const char *what, vyr
 {
   if (given || !size)
     return VYRE_OK;
-  return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the bytes, or a size of 0",
-                  "%s: the address is NULL, the size is %llu", what, (unsigned long long)size);
+  return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the bytes, or a size of 0",
+                     "%s: the address is NULL, the size is %llu", what, (unsigned long long)size);
 }
 
 /* Waits for the launches that were started before and use the buffer. */
@@ -181,10 +181,10 @@ vyre_status vyre__cpu_buffer_copy(vyre_backend_device *device, vyre_backend_buff
   uint64_t apart = destination_offset > source_offset ? destination_offset - source_offset
                                                       : source_offset - destination_offset;
   if (destination == source && apart < size)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "copy through a second buffer",
-                    "copy: the ranges at %llu and %llu of %llu bytes overlap",
-                    (unsigned long long)source_offset, (unsigned long long)destination_offset,
-                    (unsigned long long)size);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "copy through a second buffer",
+                       "copy: the ranges at %llu and %llu of %llu bytes overlap",
+                       (unsigned long long)source_offset, (unsigned long long)destination_offset,
+                       (unsigned long long)size);
   settle(device, source);
   settle(device, destination);
   if (size)
@@ -196,20 +196,21 @@ vyre_status vyre__cpu_buffer_copy(vyre_backend_device *device, vyre_backend_buff
 vyre_status vyre__cpu_buffer_import(vyre_backend_device *device, const vyre_native_memory *memory,
                                     vyre_backend_buffer **out_buffer, vyre_error *err)
 {
-  vyre_status status = CPU_CHECK_SIZE(err, memory, vyre_native_memory, VYRE_NATIVE_MEMORY_SIZE_0_1);
+  vyre_status status =
+      PLUGIN_CHECK_SIZE(err, memory, vyre_native_memory, VYRE_NATIVE_MEMORY_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
   if (memory->type != VYRE_NATIVE_HOST_POINTER)
-    return CPU_FAIL(err, VYRE_ERROR_UNSUPPORTED, "give a host address",
-                    "import: memory of type %u, the cpu device takes host pointers (%u)",
-                    memory->type, VYRE_NATIVE_HOST_POINTER);
+    return PLUGIN_FAIL(err, VYRE_ERROR_UNSUPPORTED, "give a host address",
+                       "import: memory of type %u, the cpu device takes host pointers (%u)",
+                       memory->type, VYRE_NATIVE_HOST_POINTER);
   status = check_memory(memory->handle != 0, memory->size, "import", err);
   if (status != VYRE_OK)
     return status;
   if (memory->size > UINT64_MAX - memory->handle)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the size of the memory in bytes",
-                    "import: %llu bytes do not fit behind their address",
-                    (unsigned long long)memory->size);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the size of the memory in bytes",
+                       "import: %llu bytes do not fit behind their address",
+                       (unsigned long long)memory->size);
   vyre_backend_buffer *buffer = NULL;
   status = make(device, memory->size, FROM_CALLER, &buffer, err);
   if (status != VYRE_OK)
@@ -225,7 +226,7 @@ vyre_status vyre__cpu_buffer_export(vyre_backend_device *device, vyre_backend_bu
 {
   vyre_status status = check_range(device, buffer, 0, 0, "export", err);
   if (status == VYRE_OK)
-    status = CPU_CHECK_SIZE(err, out_memory, vyre_native_memory, VYRE_NATIVE_MEMORY_SIZE_0_1);
+    status = PLUGIN_CHECK_SIZE(err, out_memory, vyre_native_memory, VYRE_NATIVE_MEMORY_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
   out_memory->type = VYRE_NATIVE_HOST_POINTER;
@@ -241,18 +242,18 @@ vyre_status vyre__cpu_coherent_alloc(vyre_backend_device *device, uint64_t size,
 {
   vyre_backend_buffer *buffer = NULL;
   vyre_status status =
-      CPU_CHECK_SIZE(err, out_memory, vyre_coherent_memory, VYRE_COHERENT_MEMORY_SIZE_0_1);
+      PLUGIN_CHECK_SIZE(err, out_memory, vyre_coherent_memory, VYRE_COHERENT_MEMORY_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
   if (!size)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "ask for at least 1 byte",
-                    "coherent memory of 0 bytes");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "ask for at least 1 byte",
+                       "coherent memory of 0 bytes");
   status = make(device, size, FROM_MAP, &buffer, err);
   if (status != VYRE_OK)
     return status;
   status = map(size, &buffer->data, err);
   if (status != VYRE_OK) {
-    vyre__cpu_deallocate(device->host, buffer);
+    vyre__plugin_deallocate(device->host, buffer);
     return status;
   }
   out_memory->buffer = buffer;

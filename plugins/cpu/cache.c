@@ -8,7 +8,7 @@
 #include "cache.h"
 
 #include "container.h"
-#include "host.h"
+#include "plugins/common/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,8 +30,8 @@
 static bool folder(char *out_path, size_t size)
 {
   const char *given = secure_getenv("VYRE_CACHE_DIR");
-  const char *xdg = vyre__cpu_environment("XDG_CACHE_HOME");
-  const char *home = vyre__cpu_environment("HOME");
+  const char *xdg = vyre__plugin_environment("XDG_CACHE_HOME");
+  const char *home = vyre__plugin_environment("HOME");
   struct stat about;
   int length = 0;
   if (given)
@@ -57,10 +57,10 @@ static void make_folder(char *path)
 /* The file for a key in the folder; `kind` ends its name. */
 static bool entry_path(const unsigned char *key, const char *kind, char *out_path, size_t size)
 {
-  char name[2 * VYRE__CPU_HASH_SIZE + 1];
+  char name[2 * VYRE__HASH_SIZE + 1];
   if (!folder(out_path, size))
     return false;
-  for (unsigned i = 0; i < VYRE__CPU_HASH_SIZE; ++i)
+  for (unsigned i = 0; i < VYRE__HASH_SIZE; ++i)
     snprintf(name + (size_t)2 * i, 3, "%02x", key[i]);
   size_t used = strlen(out_path);
   return snprintf(out_path + used, size - used, "/%s.%s", name, kind) < (int)(size - used);
@@ -107,9 +107,9 @@ static void *read_file(const vyre_host *host, const char *path, uint64_t room, b
   if (file < 0 || fstat(file, &about) != 0 || !S_ISREG(about.st_mode) || about.st_size <= 0 ||
       about.st_size > (off_t)MAX_ENTRY_BYTES || (private_only && !is_private(&about)))
     goto done;
-  data = vyre__cpu_allocate(host, room + (uint64_t)about.st_size, 64);
+  data = vyre__plugin_allocate(host, room + (uint64_t)about.st_size, 64);
   if (data && !read_all(file, data + room, (uint64_t)about.st_size)) {
-    vyre__cpu_deallocate(host, data);
+    vyre__plugin_deallocate(host, data);
     data = NULL;
   }
   *out_size = room + (uint64_t)about.st_size;
@@ -135,9 +135,9 @@ void *vyre__cpu_cache_get(const vyre_host *host, const unsigned char *key, uint6
   /* A compile for another level is cached too, so that only a whole container with this key counts;
      whether it fits is for whoever loads it. */
   if (data && !vyre__cpu_container_is_whole(data, *out_size, key)) {
-    vyre__cpu_log(host, VYRE_LOG_DEBUG, "cpu: a cached kernel is damaged and is made again: %s",
-                  path);
-    vyre__cpu_deallocate(host, data);
+    vyre__plugin_log(host, VYRE_LOG_DEBUG, "cpu: a cached kernel is damaged and is made again: %s",
+                     path);
+    vyre__plugin_deallocate(host, data);
     data = NULL;
   }
   return data;
@@ -167,7 +167,7 @@ void vyre__cpu_cache_put(const vyre_host *host, const void *data, uint64_t size)
 {
   const vyre__cpu_container *container = data;
   if (!put(container->key, KERNEL, data, size))
-    vyre__cpu_log(host, VYRE_LOG_DEBUG, "cpu: a compiled kernel could not be cached");
+    vyre__plugin_log(host, VYRE_LOG_DEBUG, "cpu: a compiled kernel could not be cached");
 }
 
 bool vyre__cpu_cache_get_text(const unsigned char *key, char *out_text, uint64_t size)

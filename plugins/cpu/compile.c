@@ -8,13 +8,14 @@
 #include "compiler.h"
 #include "container.h"
 #include "device.h"
-#include "error.h"
+#include "plugins/common/error.h"
 #include "sanitizer.h"
 #include "text.h"
 #include "trap.h"
 
 #include "embed/vyre__kernel_header.h"
-#include "host.h"
+#include "plugins/common/handshake.h"
+#include "plugins/common/host.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -119,9 +120,9 @@ static void choose_options(const vyre__cpu_source *source, options *list)
 
 /* -------- the key -------- */
 
-static void hash_text(vyre__cpu_sha256 *hash, const char *text)
+static void hash_text(vyre__plugin_sha256 *hash, const char *text)
 {
-  vyre__cpu_sha256_add(hash, text, strlen(text) + 1);
+  vyre__plugin_sha256_add(hash, text, strlen(text) + 1);
 }
 
 static void make_key(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
@@ -130,30 +131,31 @@ static void make_key(const vyre__cpu_source *source, const vyre__cpu_compiler *c
   uint64_t numbers[] = {
       VYRE_NATIVE_ABI,     VYRE__CPU_CONTAINER_VERSION, VYRE__CPU_SANITIZER,  source->size,
       compiler->file_size, compiler->file_time_ns,      compiler->file_inode, source->flags};
-  vyre__cpu_sha256 hash;
-  vyre__cpu_sha256_init(&hash);
+  vyre__plugin_sha256 hash;
+  vyre__plugin_sha256_init(&hash);
   hash_text(&hash, RECIPE);
   hash_text(&hash, VYRE__CPU_TRAP_TEXT);
-  vyre__cpu_sha256_add(&hash, numbers, sizeof(numbers));
+  vyre__plugin_sha256_add(&hash, numbers, sizeof(numbers));
   hash_text(&hash, source->level->name);
   hash_text(&hash, compiler->path);
   hash_text(&hash, compiler->version);
   for (uint32_t i = 0; i < list->count; ++i)
     hash_text(&hash, list->arguments[i]);
-  vyre__cpu_sha256_add(&hash, source->text, source->size);
-  vyre__cpu_sha256_final(&hash, out_key);
+  vyre__plugin_sha256_add(&hash, source->text, source->size);
+  vyre__plugin_sha256_final(&hash, out_key);
 }
 
 /* -------- the folder -------- */
 
 vyre_status vyre__cpu_temporary_make(char *out_path, size_t size, vyre_error *err)
 {
-  const char *base = vyre__cpu_environment("TMPDIR");
+  const char *base = vyre__plugin_environment("TMPDIR");
   /* Room for the names of the files. */
   if (snprintf(out_path, size, "%s/vyre-XXXXXX", base ? base : "/tmp") >= (int)size - 16 ||
       !mkdtemp(out_path))
-    return CPU_FAIL_VENDOR(err, VYRE_ERROR_IO, errno, "set TMPDIR to a folder that can be written",
-                           "no temporary folder in %s (error %d)", base ? base : "/tmp", errno);
+    return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_IO, errno,
+                              "set TMPDIR to a folder that can be written",
+                              "no temporary folder in %s (error %d)", base ? base : "/tmp", errno);
   return VYRE_OK;
 }
 
@@ -181,15 +183,15 @@ static vyre_status write_source(const vyre__cpu_source *source, const char *path
     written = false;
   if (written)
     return VYRE_OK;
-  return CPU_FAIL_VENDOR(err, VYRE_ERROR_IO, number, NULL, "%s could not be written (error %d)",
-                         path, number);
+  return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_IO, number, NULL, "%s could not be written (error %d)",
+                            path, number);
 }
 
 /* -------- the compiler -------- */
 
 static uint64_t time_limit_ns(void)
 {
-  const char *given = vyre__cpu_environment("VYRE_CC_TIMEOUT");
+  const char *given = vyre__plugin_environment("VYRE_CC_TIMEOUT");
   unsigned long seconds = given ? strtoul(given, NULL, 10) : 0;
   if (seconds < 1 || seconds > 86400)
     seconds = DEFAULT_LIMIT_S;
@@ -200,22 +202,22 @@ static vyre_status judge(const vyre__cpu_source *source, const vyre__cpu_compile
                          const vyre__cpu_run *run, vyre_error *err)
 {
   if (!run->started)
-    return CPU_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED, run->error_number,
-                           "free memory or processes, then try again",
-                           "%s: the compiler %s could not be started (error %d)", source->name,
-                           compiler->path, run->error_number);
+    return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED, run->error_number,
+                              "free memory or processes, then try again",
+                              "%s: the compiler %s could not be started (error %d)", source->name,
+                              compiler->path, run->error_number);
   if (run->timed_out)
-    return CPU_FAIL(err, VYRE_ERROR_COMPILE_FAILED,
-                    "make the kernel smaller, or set VYRE_CC_TIMEOUT to more seconds",
-                    "%s: the compiler %s had not ended after %llu s", source->name, compiler->path,
-                    (unsigned long long)(time_limit_ns() / 1000000000u));
+    return PLUGIN_FAIL(err, VYRE_ERROR_COMPILE_FAILED,
+                       "make the kernel smaller, or set VYRE_CC_TIMEOUT to more seconds",
+                       "%s: the compiler %s had not ended after %llu s", source->name,
+                       compiler->path, (unsigned long long)(time_limit_ns() / 1000000000u));
   if (run->exit_code != 0)
-    return CPU_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED,
-                           run->signal ? run->signal : run->exit_code, NULL, "%s: %s%s",
-                           source->name, run->log,
-                           run->log[0]   ? ""
-                           : run->signal ? "the compiler was killed"
-                                         : "the compiler failed and said nothing");
+    return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED,
+                              run->signal ? run->signal : run->exit_code, NULL, "%s: %s%s",
+                              source->name, run->log,
+                              run->log[0]   ? ""
+                              : run->signal ? "the compiler was killed"
+                                            : "the compiler failed and said nothing");
   return VYRE_OK;
 }
 
@@ -226,9 +228,9 @@ static vyre_status run_compiler(const vyre__cpu_source *source, const vyre__cpu_
 {
   const char *arguments[MAX_ARGUMENTS + 8];
   uint32_t count = 0;
-  char *log = vyre__cpu_allocate(source->host, LOG_BYTES, 1);
+  char *log = vyre__plugin_allocate(source->host, LOG_BYTES, 1);
   if (!log)
-    return CPU_FAIL_MEMORY(err, "the compiler's log");
+    return PLUGIN_FAIL_MEMORY(err, "the compiler's log");
   arguments[count++] = compiler->path;
   for (uint32_t i = 0; i < list->count; ++i)
     arguments[count++] = list->arguments[i];
@@ -241,7 +243,7 @@ static vyre_status run_compiler(const vyre__cpu_source *source, const vyre__cpu_
   vyre__cpu_run run = {.log = log, .log_size = LOG_BYTES};
   vyre__cpu_run_program((char *const *)arguments, time_limit_ns(), &run);
   vyre_status status = judge(source, compiler, &run, err);
-  vyre__cpu_deallocate(source->host, log);
+  vyre__plugin_deallocate(source->host, log);
   return status;
 }
 
@@ -262,19 +264,19 @@ static vyre_status build(const vyre__cpu_source *source, const vyre__cpu_compile
     goto done;
   void *data = vyre__cpu_file_read(source->host, output, sizeof(vyre__cpu_container), out_size);
   if (!data) {
-    status =
-        access(output, R_OK) == 0
-            ? CPU_FAIL_MEMORY(err, "compiled code")
-            : CPU_FAIL(err, VYRE_ERROR_COMPILE_FAILED, "set VYRE_CC to a working C compiler",
-                       "%s: the compiler %s made no shared object", source->name, compiler->path);
+    status = access(output, R_OK) == 0 ? PLUGIN_FAIL_MEMORY(err, "compiled code")
+                                       : PLUGIN_FAIL(err, VYRE_ERROR_COMPILE_FAILED,
+                                                     "set VYRE_CC to a working C compiler",
+                                                     "%s: the compiler %s made no shared object",
+                                                     source->name, compiler->path);
     goto done;
   }
   vyre__cpu_container_seal(data, source->level->name, key, *out_size - sizeof(vyre__cpu_container));
   *out_data = data;
 
 done:
-  if (vyre__cpu_environment("VYRE_KEEP_TEMPS"))
-    vyre__cpu_log(source->host, VYRE_LOG_INFO, "cpu: %s is kept in %s", source->name, folder);
+  if (vyre__plugin_environment("VYRE_KEEP_TEMPS"))
+    vyre__plugin_log(source->host, VYRE_LOG_INFO, "cpu: %s is kept in %s", source->name, folder);
   else
     vyre__cpu_temporary_remove(folder);
   return status;
@@ -283,21 +285,22 @@ done:
 vyre_status vyre__cpu_compile_source(const vyre__cpu_source *source, void **out_data,
                                      uint64_t *out_size, vyre_error *err)
 {
-  unsigned char key[VYRE__CPU_HASH_SIZE];
+  unsigned char key[VYRE__HASH_SIZE];
   options list = {.count = 0};
   if (source->flags & ~(uint64_t)KNOWN_FLAGS)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use the flags of the negotiated version",
-                    "%s: unknown module flags 0x%llx", source->name,
-                    (unsigned long long)source->flags);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use the flags of the negotiated version",
+                       "%s: unknown module flags 0x%llx", source->name,
+                       (unsigned long long)source->flags);
   if (source->size && !source->text)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the text", "%s: the text is NULL",
-                    source->name);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the text", "%s: the text is NULL",
+                       source->name);
   const vyre__cpu_compiler *compiler = vyre__cpu_compiler_find();
   if (!compiler->found)
-    return CPU_FAIL(err, VYRE_ERROR_UNSUPPORTED,
-                    "install a C compiler (Debian: apt-get install gcc libc6-dev), set VYRE_CC, or "
-                    "use kernels built ahead of time (`vyre compile`)",
-                    "%s: %s", source->name, compiler->reason);
+    return PLUGIN_FAIL(
+        err, VYRE_ERROR_UNSUPPORTED,
+        "install a C compiler (Debian: apt-get install gcc libc6-dev), set VYRE_CC, or "
+        "use kernels built ahead of time (`vyre compile`)",
+        "%s: %s", source->name, compiler->reason);
   choose_options(source, &list);
   make_key(source, compiler, &list, key);
   *out_data = vyre__cpu_cache_get(source->host, key, out_size);
@@ -313,24 +316,24 @@ vyre_status vyre__cpu_compile(const vyre_compile_desc *desc, vyre_blob *out_blob
 {
   void *data = NULL;
   uint64_t size = 0;
-  vyre_status status = CPU_CHECK_SIZE(err, desc, vyre_compile_desc, VYRE_COMPILE_DESC_SIZE_0_1);
+  vyre_status status = PLUGIN_CHECK_SIZE(err, desc, vyre_compile_desc, VYRE_COMPILE_DESC_SIZE_0_1);
   if (status == VYRE_OK)
-    status = CPU_CHECK_SIZE(err, out_blob, vyre_blob, VYRE_BLOB_SIZE_0_1);
+    status = PLUGIN_CHECK_SIZE(err, out_blob, vyre_blob, VYRE_BLOB_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
-  vyre__cpu_source source = {.host = vyre__cpu_host(),
+  vyre__cpu_source source = {.host = vyre__plugin_host(),
                              .text = desc->source,
                              .size = desc->source_size,
                              .name = desc->name ? desc->name : "kernel",
                              .level = vyre__cpu_level_find(desc->arch),
                              .flags = desc->flags};
   if (!desc->format || strcmp(desc->format, "native") != 0 || !source.level)
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT,
-                    "ask for \"native\" and a level of this kind of processor",
-                    "%s: the cpu device makes \"native\" for %s and better levels, not \"%s\" for "
-                    "\"%s\"",
-                    source.name, vyre__cpu_level_find("")->name,
-                    desc->format ? desc->format : "(null)", desc->arch ? desc->arch : "");
+    return PLUGIN_FAIL(
+        err, VYRE_ERROR_MODULE_FORMAT, "ask for \"native\" and a level of this kind of processor",
+        "%s: the cpu device makes \"native\" for %s and better levels, not \"%s\" for "
+        "\"%s\"",
+        source.name, vyre__cpu_level_find("")->name, desc->format ? desc->format : "(null)",
+        desc->arch ? desc->arch : "");
   status = vyre__cpu_compile_source(&source, &data, &size, err);
   if (status != VYRE_OK)
     return status;

@@ -4,8 +4,8 @@
 #include "compiler.h"
 
 #include "cache.h"
-#include "host.h"
-#include "sha256.h"
+#include "plugins/common/host.h"
+#include "plugins/common/sha256.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -54,13 +54,13 @@ static bool run_version(vyre__cpu_compiler *compiler)
 static bool ask_version(vyre__cpu_compiler *compiler)
 {
   uint64_t numbers[] = {compiler->file_size, compiler->file_time_ns, compiler->file_inode};
-  unsigned char key[VYRE__CPU_HASH_SIZE];
-  vyre__cpu_sha256 hash;
-  vyre__cpu_sha256_init(&hash);
-  vyre__cpu_sha256_add(&hash, "compiler", sizeof("compiler"));
-  vyre__cpu_sha256_add(&hash, numbers, sizeof(numbers));
-  vyre__cpu_sha256_add(&hash, compiler->path, strlen(compiler->path));
-  vyre__cpu_sha256_final(&hash, key);
+  unsigned char key[VYRE__HASH_SIZE];
+  vyre__plugin_sha256 hash;
+  vyre__plugin_sha256_init(&hash);
+  vyre__plugin_sha256_add(&hash, "compiler", sizeof("compiler"));
+  vyre__plugin_sha256_add(&hash, numbers, sizeof(numbers));
+  vyre__plugin_sha256_add(&hash, compiler->path, strlen(compiler->path));
+  vyre__plugin_sha256_final(&hash, key);
   if (vyre__cpu_cache_get_text(key, compiler->version, sizeof(compiler->version)))
     return true;
   if (!run_version(compiler))
@@ -96,7 +96,7 @@ static bool try_name(vyre__cpu_compiler *compiler, const char *name)
     note(compiler, " %s;", name);
     return false;
   }
-  const char *list = vyre__cpu_environment("PATH");
+  const char *list = vyre__plugin_environment("PATH");
   for (const char *part = list ? list : VYRE__CPU_SAFE_PATH; *part;) {
     int length = (int)strcspn(part, ":");
     /* Only absolute directories: the working directory is the host's, and may be anybody's. */
@@ -119,7 +119,7 @@ static void search(vyre__cpu_compiler *compiler)
 #else
   static const char *const names[] = {"cc", "gcc", "clang"};
 #endif
-  const char *wanted = vyre__cpu_environment("VYRE_CC");
+  const char *wanted = vyre__plugin_environment("VYRE_CC");
   note(compiler, "no C compiler; tried");
   if (wanted) {
     if (!try_name(compiler, wanted))

@@ -4,7 +4,7 @@
 #include "container.h"
 
 #include "arch.h"
-#include "error.h"
+#include "plugins/common/error.h"
 #include "sanitizer.h"
 #include "vyre_kernel.h"
 
@@ -28,15 +28,15 @@ _Static_assert(offsetof(vyre__cpu_container, hash) == 112, "the header has no pa
 #endif
 
 static void hash_of(const vyre__cpu_container *container, const void *payload,
-                    unsigned char out_digest[VYRE__CPU_HASH_SIZE])
+                    unsigned char out_digest[VYRE__HASH_SIZE])
 {
-  vyre__cpu_sha256 hash;
+  vyre__plugin_sha256 hash;
   vyre__cpu_container header = *container;
   memset(header.hash, 0, sizeof(header.hash));
-  vyre__cpu_sha256_init(&hash);
-  vyre__cpu_sha256_add(&hash, &header, sizeof(header));
-  vyre__cpu_sha256_add(&hash, payload, header.payload_size);
-  vyre__cpu_sha256_final(&hash, out_digest);
+  vyre__plugin_sha256_init(&hash);
+  vyre__plugin_sha256_add(&hash, &header, sizeof(header));
+  vyre__plugin_sha256_add(&hash, payload, header.payload_size);
+  vyre__plugin_sha256_final(&hash, out_digest);
 }
 
 void vyre__cpu_container_seal(vyre__cpu_container *container, const char *arch,
@@ -65,25 +65,26 @@ static const char *sanitizer_name(uint32_t kind)
 static vyre_status check_whole(const vyre__cpu_container *header, const void *data, uint64_t size,
                                const char *name, vyre_error *err)
 {
-  unsigned char digest[VYRE__CPU_HASH_SIZE];
+  unsigned char digest[VYRE__HASH_SIZE];
   if (memcmp(header->magic, VYRE__CPU_CONTAINER_MAGIC, sizeof(header->magic)) != 0)
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "give a file that `vyre compile` made",
-                    "%s: no native kernel container (it does not start with %s)", name,
-                    VYRE__CPU_CONTAINER_MAGIC);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "give a file that `vyre compile` made",
+                       "%s: no native kernel container (it does not start with %s)", name,
+                       VYRE__CPU_CONTAINER_MAGIC);
   if (header->version != VYRE__CPU_CONTAINER_VERSION || header->header_size != sizeof(*header))
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, REBUILD,
-                    "%s: native container of version %u (header of %u bytes), want %u (%u bytes)",
-                    name, header->version, header->header_size, VYRE__CPU_CONTAINER_VERSION,
-                    (unsigned)sizeof(*header));
+    return PLUGIN_FAIL(
+        err, VYRE_ERROR_MODULE_FORMAT, REBUILD,
+        "%s: native container of version %u (header of %u bytes), want %u (%u bytes)", name,
+        header->version, header->header_size, VYRE__CPU_CONTAINER_VERSION,
+        (unsigned)sizeof(*header));
   if (header->payload_size != size - sizeof(*header))
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "get the file again: it was cut or extended",
-                    "%s: native container with %llu bytes of code, its header says %llu", name,
-                    (unsigned long long)(size - sizeof(*header)),
-                    (unsigned long long)header->payload_size);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "get the file again: it was cut or extended",
+                       "%s: native container with %llu bytes of code, its header says %llu", name,
+                       (unsigned long long)(size - sizeof(*header)),
+                       (unsigned long long)header->payload_size);
   hash_of(header, (const char *)data + sizeof(*header), digest);
   if (memcmp(digest, header->hash, sizeof(digest)) != 0)
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "get the file again: its bytes have changed",
-                    "%s: native container whose checksum does not match", name);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "get the file again: its bytes have changed",
+                       "%s: native container whose checksum does not match", name);
   return VYRE_OK;
 }
 
@@ -93,17 +94,17 @@ static vyre_status check_fit(const vyre__cpu_container *header, const char *name
   memcpy(arch, header->arch, sizeof(header->arch));
   const vyre__cpu_level *level = arch[0] ? vyre__cpu_level_find(arch) : NULL;
   if (header->native_abi != VYRE_NATIVE_ABI)
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, REBUILD, "%s: native ABI %u, want %u", name,
-                    header->native_abi, VYRE_NATIVE_ABI);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, REBUILD, "%s: native ABI %u, want %u", name,
+                       header->native_abi, VYRE_NATIVE_ABI);
   if (header->sanitizer != VYRE__CPU_SANITIZER)
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT,
-                    "build the kernel with the plugin of the same kind of build",
-                    "%s: code with %s, want %s", name, sanitizer_name(header->sanitizer),
-                    sanitizer_name(VYRE__CPU_SANITIZER));
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT,
+                       "build the kernel with the plugin of the same kind of build",
+                       "%s: code with %s, want %s", name, sanitizer_name(header->sanitizer),
+                       sanitizer_name(VYRE__CPU_SANITIZER));
   if (!level || !vyre__cpu_level_runs(level))
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "build the kernel for this processor's level",
-                    "%s: code for %s, this processor runs %s", name, arch,
-                    vyre__cpu_level_best()->name);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "build the kernel for this processor's level",
+                       "%s: code for %s, this processor runs %s", name, arch,
+                       vyre__cpu_level_best()->name);
   return VYRE_OK;
 }
 
@@ -112,15 +113,15 @@ static vyre_status check_elf(const unsigned char *payload, uint64_t size, const 
 {
   Elf64_Ehdr header;
   if (size < sizeof(header) || memcmp(payload, ELFMAG, SELFMAG) != 0)
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, REBUILD, "%s: the code is no ELF file", name);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, REBUILD, "%s: the code is no ELF file", name);
   memcpy(&header, payload, sizeof(header));
   unsigned char elf_class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
   if (header.e_ident[EI_CLASS] != elf_class || header.e_type != ET_DYN ||
       (OUR_MACHINE != EM_NONE && header.e_machine != OUR_MACHINE))
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, REBUILD,
-                    "%s: ELF class %u, type %u, machine %u; want class %u, type %u, machine %u",
-                    name, header.e_ident[EI_CLASS], header.e_type, header.e_machine, elf_class,
-                    (unsigned)ET_DYN, (unsigned)OUR_MACHINE);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, REBUILD,
+                       "%s: ELF class %u, type %u, machine %u; want class %u, type %u, machine %u",
+                       name, header.e_ident[EI_CLASS], header.e_type, header.e_machine, elf_class,
+                       (unsigned)ET_DYN, (unsigned)OUR_MACHINE);
   return VYRE_OK;
 }
 
@@ -139,9 +140,9 @@ vyre_status vyre__cpu_container_check(const void *data, uint64_t size, const cha
 {
   vyre__cpu_container header;
   if (!data || size < sizeof(header))
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "give a file that `vyre compile` made",
-                    "%s: %llu bytes are too few for a native kernel container", name,
-                    (unsigned long long)size);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "give a file that `vyre compile` made",
+                       "%s: %llu bytes are too few for a native kernel container", name,
+                       (unsigned long long)size);
   memcpy(&header, data, sizeof(header));
   vyre_status status = check_whole(&header, data, size, name, err);
   if (status == VYRE_OK)

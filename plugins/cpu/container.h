@@ -15,7 +15,7 @@
 #ifndef VYRE_CPU_CONTAINER_H
 #define VYRE_CPU_CONTAINER_H
 
-#include "sha256.h"
+#include "plugins/common/sha256.h"
 #include "vyre_backend.h"
 
 #include <stdbool.h>
@@ -32,8 +32,8 @@ typedef struct vyre__cpu_container {
   char arch[40];
   uint64_t payload_size;
   uint64_t zero;
-  unsigned char key[VYRE__CPU_HASH_SIZE];
-  unsigned char hash[VYRE__CPU_HASH_SIZE];
+  unsigned char key[VYRE__HASH_SIZE];
+  unsigned char hash[VYRE__HASH_SIZE];
 } vyre__cpu_container;
 
 /* Fills in the header of a container whose payload lies right behind it. */

@@ -5,8 +5,9 @@
 
 #include "arch.h"
 #include "compiler.h"
-#include "error.h"
-#include "host.h"
+#include "plugins/common/error.h"
+#include "plugins/common/handshake.h"
+#include "plugins/common/host.h"
 #include "topology.h"
 
 #include <stdio.h>
@@ -16,8 +17,8 @@
 vyre_status vyre__cpu_device_count(uint32_t *out_count, vyre_error *err)
 {
   if (!out_count)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a place for the number",
-                    "out_count is NULL");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a place for the number",
+                       "out_count is NULL");
   *out_count = 1;
   return VYRE_OK;
 }
@@ -26,8 +27,8 @@ static vyre_status check_index(uint32_t index, vyre_error *err)
 {
   if (index == 0)
     return VYRE_OK;
-  return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use index 0",
-                  "device %u does not exist, there is 1", index);
+  return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use index 0",
+                     "device %u does not exist, there is 1", index);
 }
 
 static uint64_t memory_bytes(void)
@@ -64,8 +65,8 @@ static vyre_status describe(uint32_t index, uint32_t size, vyre_backend_device_i
   vyre_backend_device_info info = {.struct_size = size, .device_class = VYRE_DEVICE_CPU};
   vyre_status status = check_index(index, err);
   if (status == VYRE_OK)
-    status =
-        CPU_CHECK_SIZE(err, out_info, vyre_backend_device_info, VYRE_BACKEND_DEVICE_INFO_SIZE_0_1);
+    status = PLUGIN_CHECK_SIZE(err, out_info, vyre_backend_device_info,
+                               VYRE_BACKEND_DEVICE_INFO_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
   const vyre__cpu_compiler *compiler = vyre__cpu_compiler_find();
@@ -116,9 +117,9 @@ vyre_status vyre__cpu_device_clock(vyre_backend_device *device, uint64_t *out_de
                                    uint64_t *out_host_ns, vyre_error *err)
 {
   if (!device || !out_device_ns || !out_host_ns)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and places for both times",
-                    "device, out_device_ns or out_host_ns is NULL");
-  *out_device_ns = *out_host_ns = vyre__cpu_clock_ns(); /* one clock */
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and places for both times",
+                       "device, out_device_ns or out_host_ns is NULL");
+  *out_device_ns = *out_host_ns = vyre__plugin_clock_ns(); /* one clock */
   return VYRE_OK;
 }
 
@@ -137,11 +138,11 @@ static vyre_status check_options(const vyre_backend_device_options *options, vyr
 {
   if (!options)
     return VYRE_OK;
-  vyre_status status = CPU_CHECK_SIZE(err, options, vyre_backend_device_options,
-                                      VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_1);
+  vyre_status status = PLUGIN_CHECK_SIZE(err, options, vyre_backend_device_options,
+                                         VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_1);
   if (status == VYRE_OK && options->flags)
-    status = CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set the flags to 0",
-                      "unknown device flags 0x%llx", (unsigned long long)options->flags);
+    status = PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set the flags to 0",
+                         "unknown device flags 0x%llx", (unsigned long long)options->flags);
   return status;
 }
 
@@ -153,22 +154,22 @@ vyre_status vyre__cpu_device_open(uint32_t index, const vyre_backend_device_opti
   if (status == VYRE_OK)
     status = check_options(options, err);
   if (status == VYRE_OK && !out_device)
-    status = CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a place for the device",
-                      "out_device is NULL");
+    status = PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a place for the device",
+                         "out_device is NULL");
   if (status == VYRE_OK)
     status = vyre__cpu_thread_count(&threads, err);
   if (status != VYRE_OK)
     return status;
-  const vyre_host *host = vyre__cpu_host();
+  const vyre_host *host = vyre__plugin_host();
   vyre_backend_device *device =
-      vyre__cpu_allocate_zeroed(host, sizeof(*device), _Alignof(vyre_backend_device));
+      vyre__plugin_allocate_zeroed(host, sizeof(*device), _Alignof(vyre_backend_device));
   if (!device)
-    return CPU_FAIL_MEMORY(err, "a device");
-  device->workers = vyre__cpu_allocate_zeroed(host, threads * sizeof(*device->workers),
-                                              _Alignof(vyre__cpu_worker));
+    return PLUGIN_FAIL_MEMORY(err, "a device");
+  device->workers = vyre__plugin_allocate_zeroed(host, threads * sizeof(*device->workers),
+                                                 _Alignof(vyre__cpu_worker));
   if (!device->workers) {
-    vyre__cpu_deallocate(host, device);
-    return CPU_FAIL_MEMORY(err, "the threads of a device");
+    vyre__plugin_deallocate(host, device);
+    return PLUGIN_FAIL_MEMORY(err, "the threads of a device");
   }
   device->host = host;
   device->thread_count = threads;
@@ -188,6 +189,6 @@ void vyre__cpu_device_close(vyre_backend_device *device)
   pthread_cond_destroy(&device->done);
   pthread_cond_destroy(&device->work);
   pthread_mutex_destroy(&device->lock);
-  vyre__cpu_deallocate(device->host, device->workers);
-  vyre__cpu_deallocate(device->host, device);
+  vyre__plugin_deallocate(device->host, device->workers);
+  vyre__plugin_deallocate(device->host, device);
 }

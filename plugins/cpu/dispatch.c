@@ -4,10 +4,10 @@
  */
 #include "device.h"
 
-#include "error.h"
 #include "grid.h"
-#include "host.h"
 #include "module.h"
+#include "plugins/common/error.h"
+#include "plugins/common/host.h"
 
 #include <string.h>
 
@@ -32,47 +32,47 @@ static vyre_status check_grid(const vyre_dispatch_desc *desc, vyre_error *err)
   uint64_t items = 1;
   for (int d = 0; d < 3; ++d) {
     if (!desc->groups[d] || !desc->workgroup[d])
-      return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give at least 1 in each dimension",
-                      "dimension %d has %u groups of %u items", d, desc->groups[d],
-                      desc->workgroup[d]);
+      return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give at least 1 in each dimension",
+                         "dimension %d has %u groups of %u items", d, desc->groups[d],
+                         desc->workgroup[d]);
     if (desc->groups[d] > most_groups[d])
-      return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use fewer groups or larger ones",
-                      "%u groups in dimension %d, the limit is %u", desc->groups[d], d,
-                      most_groups[d]);
+      return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use fewer groups or larger ones",
+                         "%u groups in dimension %d, the limit is %u", desc->groups[d], d,
+                         most_groups[d]);
     if (desc->workgroup[d] > VYRE__CPU_MAX_ITEMS)
-      return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use smaller groups",
-                      "%u items per group in dimension %d, the limit is %u", desc->workgroup[d], d,
-                      VYRE__CPU_MAX_ITEMS);
+      return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use smaller groups",
+                         "%u items per group in dimension %d, the limit is %u", desc->workgroup[d],
+                         d, VYRE__CPU_MAX_ITEMS);
     items *= desc->workgroup[d];
   }
   if (items > VYRE__CPU_MAX_ITEMS)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use smaller groups",
-                    "%llu items per group in all (%u x %u x %u), the limit is %u",
-                    (unsigned long long)items, desc->workgroup[0], desc->workgroup[1],
-                    desc->workgroup[2], VYRE__CPU_MAX_ITEMS);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use smaller groups",
+                       "%llu items per group in all (%u x %u x %u), the limit is %u",
+                       (unsigned long long)items, desc->workgroup[0], desc->workgroup[1],
+                       desc->workgroup[2], VYRE__CPU_MAX_ITEMS);
   return VYRE_OK;
 }
 
 static vyre_status check_sizes(const vyre_dispatch_desc *desc, vyre_error *err)
 {
   if (desc->push_size > VYRE__CPU_MAX_PUSH)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "put the rest into a buffer",
-                    "%u bytes of push constants, the limit is %u", desc->push_size,
-                    VYRE__CPU_MAX_PUSH);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "put the rest into a buffer",
+                       "%u bytes of push constants, the limit is %u", desc->push_size,
+                       VYRE__CPU_MAX_PUSH);
   if (desc->push_size && !desc->push)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the bytes or a size of 0",
-                    "push is NULL, push_size is %u", desc->push_size);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the bytes or a size of 0",
+                       "push is NULL, push_size is %u", desc->push_size);
   if (desc->binding_count > VYRE__CPU_MAX_BINDINGS)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "put several arrays into one buffer",
-                    "%u bindings, the limit is %u", desc->binding_count, VYRE__CPU_MAX_BINDINGS);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "put several arrays into one buffer",
+                       "%u bindings, the limit is %u", desc->binding_count, VYRE__CPU_MAX_BINDINGS);
   if (desc->binding_count && (!desc->bindings || desc->binding_stride < VYRE_BINDING_SIZE_0_1))
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "give an array of vyre_binding and its stride in bytes",
-                    "bindings is %s, their stride is %llu bytes", desc->bindings ? "given" : "NULL",
-                    (unsigned long long)desc->binding_stride);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "give an array of vyre_binding and its stride in bytes",
+                       "bindings is %s, their stride is %llu bytes",
+                       desc->bindings ? "given" : "NULL", (unsigned long long)desc->binding_stride);
   if (desc->id_limit > VYRE__CPU_MAX_IDS)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "number the buffers from 0",
-                    "id_limit is %u, the limit is %u", desc->id_limit, VYRE__CPU_MAX_IDS);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "number the buffers from 0",
+                       "id_limit is %u, the limit is %u", desc->id_limit, VYRE__CPU_MAX_IDS);
   return VYRE_OK;
 }
 
@@ -80,33 +80,35 @@ static vyre_status check_binding(const vyre_dispatch_desc *desc, uint32_t index,
 {
   const vyre_binding *binding = binding_at(desc, index);
   bool persistent = (desc->flags & VYRE_DISPATCH_PERSISTENT) != 0;
-  vyre_status status = CPU_CHECK_SIZE(err, binding, vyre_binding, VYRE_BINDING_SIZE_0_1);
+  vyre_status status = PLUGIN_CHECK_SIZE(err, binding, vyre_binding, VYRE_BINDING_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
   if (binding->id >= desc->id_limit)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set id_limit to the largest id plus one",
-                    "binding %u has id %u, id_limit is %u", index, binding->id, desc->id_limit);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set id_limit to the largest id plus one",
+                       "binding %u has id %u, id_limit is %u", index, binding->id, desc->id_limit);
   if (binding->kind > VYRE_BINDING_WORKGROUP || binding->access > VYRE_WORKGROUP)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use a kind and an access of the header",
-                    "binding %u has kind %u and access %u", index, binding->kind, binding->access);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use a kind and an access of the header",
+                       "binding %u has kind %u and access %u", index, binding->kind,
+                       binding->access);
   if ((binding->kind == VYRE_BINDING_WORKGROUP) != (binding->access == VYRE_WORKGROUP))
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "give workgroup memory the access VYRE_WORKGROUP, and nothing else",
-                    "binding %u has kind %u and access %u", index, binding->kind, binding->access);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "give workgroup memory the access VYRE_WORKGROUP, and nothing else",
+                       "binding %u has kind %u and access %u", index, binding->kind,
+                       binding->access);
   if (persistent && binding->kind != VYRE_BINDING_BUFFER)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "bind buffers only to a persistent launch",
-                    "binding %u of a persistent launch has kind %u", index, binding->kind);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "bind buffers only to a persistent launch",
+                       "binding %u of a persistent launch has kind %u", index, binding->kind);
   if (binding->kind != VYRE_BINDING_BUFFER)
     return VYRE_OK;
   if (!binding->buffer)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a buffer of this device",
-                    "binding %u has no buffer", index);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a buffer of this device",
+                       "binding %u has no buffer", index);
   if (binding->offset > binding->buffer->size ||
       binding->size > binding->buffer->size - binding->offset)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "bind a range inside the buffer",
-                    "binding %u is %llu bytes at %llu of a buffer of %llu bytes", index,
-                    (unsigned long long)binding->size, (unsigned long long)binding->offset,
-                    (unsigned long long)binding->buffer->size);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "bind a range inside the buffer",
+                       "binding %u is %llu bytes at %llu of a buffer of %llu bytes", index,
+                       (unsigned long long)binding->size, (unsigned long long)binding->offset,
+                       (unsigned long long)binding->buffer->size);
   return VYRE_OK;
 }
 
@@ -114,20 +116,20 @@ static vyre_status check_flags(const vyre_dispatch_desc *desc, vyre_error *err)
 {
   const uint64_t known = VYRE_DISPATCH_PERSISTENT | VYRE_DISPATCH_COOPERATIVE;
   if (desc->flags & ~known)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use the flags of the negotiated version",
-                    "unknown dispatch flags 0x%llx", (unsigned long long)(desc->flags & ~known));
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use the flags of the negotiated version",
+                       "unknown dispatch flags 0x%llx", (unsigned long long)(desc->flags & ~known));
   if (desc->flags == known)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "leave the flag out: a persistent launch has a thread for each group anyway",
-                    "a launch is both persistent and cooperative");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "leave the flag out: a persistent launch has a thread for each group anyway",
+                       "a launch is both persistent and cooperative");
   if (!desc->kernel)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a kernel from kernel_find()",
-                    "the kernel is NULL");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a kernel from kernel_find()",
+                       "the kernel is NULL");
   uint64_t groups = (uint64_t)desc->groups[0] * desc->groups[1] * desc->groups[2];
   if ((desc->flags & VYRE_DISPATCH_PERSISTENT) && groups > VYRE__CPU_MAX_PERSISTENT_GROUPS)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use fewer groups, about one a core",
-                    "%llu groups of a persistent launch, the limit is %u",
-                    (unsigned long long)groups, VYRE__CPU_MAX_PERSISTENT_GROUPS);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use fewer groups, about one a core",
+                       "%llu groups of a persistent launch, the limit is %u",
+                       (unsigned long long)groups, VYRE__CPU_MAX_PERSISTENT_GROUPS);
   return VYRE_OK;
 }
 
@@ -140,28 +142,31 @@ static vyre_status check_cooperative(const vyre_backend_device *device,
   uint64_t groups = (uint64_t)desc->groups[0] * desc->groups[1] * desc->groups[2];
   if ((entry->flags & VYRE_NATIVE_FUSED) &&
       (!(desc->flags & VYRE_DISPATCH_COOPERATIVE) || groups != desc->groups[0]))
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "launch it with VYRE_DISPATCH_COOPERATIVE and groups in one dimension",
-                    "kernel %s is a fused program: it was launched with flags 0x%llx and %u x %u x "
-                    "%u groups",
-                    desc->kernel->name, (unsigned long long)desc->flags, desc->groups[0],
-                    desc->groups[1], desc->groups[2]);
+    return PLUGIN_FAIL(
+        err, VYRE_ERROR_INVALID_ARGUMENT,
+        "launch it with VYRE_DISPATCH_COOPERATIVE and groups in one dimension",
+        "kernel %s is a fused program: it was launched with flags 0x%llx and %u x %u x "
+        "%u groups",
+        desc->kernel->name, (unsigned long long)desc->flags, desc->groups[0], desc->groups[1],
+        desc->groups[2]);
   if (!(desc->flags & VYRE_DISPATCH_COOPERATIVE))
     return VYRE_OK;
   uint32_t most = vyre__cpu_runners_most(device, entry, items);
   if (groups > most)
-    return CPU_FAIL(err, VYRE_ERROR_RESIDENCY_EXCEEDED,
-                    "use as many groups as cooperative_groups() says, or raise VYRE_CPU_THREADS",
-                    "%llu groups of a cooperative launch of kernel %s, at most %u of %u items can "
-                    "be resident at once",
-                    (unsigned long long)groups, desc->kernel->name, most, items);
+    return PLUGIN_FAIL(
+        err, VYRE_ERROR_RESIDENCY_EXCEEDED,
+        "use as many groups as cooperative_groups() says, or raise VYRE_CPU_THREADS",
+        "%llu groups of a cooperative launch of kernel %s, at most %u of %u items can "
+        "be resident at once",
+        (unsigned long long)groups, desc->kernel->name, most, items);
   return VYRE_OK;
 }
 
 static vyre_status check(const vyre_backend_device *device, const vyre_dispatch_desc *desc,
                          vyre_error *err)
 {
-  vyre_status status = CPU_CHECK_SIZE(err, desc, vyre_dispatch_desc, VYRE_DISPATCH_DESC_SIZE_0_1);
+  vyre_status status =
+      PLUGIN_CHECK_SIZE(err, desc, vyre_dispatch_desc, VYRE_DISPATCH_DESC_SIZE_0_1);
   if (status == VYRE_OK)
     status = check_grid(desc, err);
   if (status == VYRE_OK)
@@ -320,18 +325,18 @@ static vyre_status make_launch(vyre_backend_device *device, const vyre_dispatch_
 {
   layout block = plan(desc);
   if (block.local_bytes > VYRE__CPU_MAX_LOCAL_BYTES)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use less workgroup memory",
-                    "the bindings ask for more than %u bytes of workgroup memory, which is the "
-                    "limit",
-                    VYRE__CPU_MAX_LOCAL_BYTES);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use less workgroup memory",
+                       "the bindings ask for more than %u bytes of workgroup memory, which is the "
+                       "limit",
+                       VYRE__CPU_MAX_LOCAL_BYTES);
   if (block.overflow)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use smaller bindings",
-                    "the sizes of the host bindings overflow 64 bits");
-  char *base = vyre__cpu_allocate(device->host, block.size, BINDING_ALIGN);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use smaller bindings",
+                       "the sizes of the host bindings overflow 64 bits");
+  char *base = vyre__plugin_allocate(device->host, block.size, BINDING_ALIGN);
   if (!base)
-    return CPU_FAIL(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, NULL,
-                    "no host memory for a launch with %llu bytes of bindings",
-                    (unsigned long long)block.size);
+    return PLUGIN_FAIL(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, NULL,
+                       "no host memory for a launch with %llu bytes of bindings",
+                       (unsigned long long)block.size);
   vyre_backend_pending *launch = (vyre_backend_pending *)(void *)base;
   memset(launch, 0, offsetof(vyre_backend_pending, error));
   launch->error.code = VYRE_OK;
@@ -376,9 +381,9 @@ vyre_status vyre__cpu_dispatch(vyre_backend_device *device, const vyre_dispatch_
                                vyre_backend_pending **out_pending, vyre_error *err)
 {
   if (!device || !out_pending)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the handle",
-                    "device or out_pending is NULL");
-  uint64_t begin = vyre__cpu_clock_ns();
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the handle",
+                       "device or out_pending is NULL");
+  uint64_t begin = vyre__plugin_clock_ns();
   vyre_backend_pending *launch = NULL;
   vyre_status status = check(device, desc, err);
   if (status == VYRE_OK)
@@ -390,7 +395,7 @@ vyre_status vyre__cpu_dispatch(vyre_backend_device *device, const vyre_dispatch_
   else
     status = vyre__cpu_pool_submit(device, launch, err);
   if (status != VYRE_OK) {
-    vyre__cpu_deallocate(device->host, launch);
+    vyre__plugin_deallocate(device->host, launch);
     return status;
   }
   launch->enqueue_ns = launch->queued_ns - begin;

@@ -4,7 +4,7 @@
 #include "fiber.h"
 
 #include "fiber_switch.h"
-#include "host.h"
+#include "plugins/common/host.h"
 #include "sanitizer.h"
 
 #include <string.h>
@@ -44,7 +44,8 @@ struct vyre__cpu_fiber {
 
 vyre__cpu_fiber *vyre__cpu_fiber_create(const vyre_host *host)
 {
-  vyre__cpu_fiber *fiber = vyre__cpu_allocate_zeroed(host, sizeof(*fiber), _Alignof(max_align_t));
+  vyre__cpu_fiber *fiber =
+      vyre__plugin_allocate_zeroed(host, sizeof(*fiber), _Alignof(max_align_t));
   if (!fiber)
     return NULL;
   fiber->guard_size = (size_t)sysconf(_SC_PAGESIZE);
@@ -76,7 +77,7 @@ void vyre__cpu_fiber_destroy(const vyre_host *host, vyre__cpu_fiber *fiber)
 #endif
   if (fiber->mapping)
     munmap(fiber->mapping, fiber->guard_size + STACK_SIZE);
-  vyre__cpu_deallocate(host, fiber);
+  vyre__plugin_deallocate(host, fiber);
 }
 
 /* -------- the two directions of a switch, each with what a sanitizer must know -------- */

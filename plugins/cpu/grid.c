@@ -12,7 +12,7 @@
 #include "grid.h"
 
 #include "device.h"
-#include "error.h"
+#include "plugins/common/error.h"
 
 #include <limits.h>
 #include <linux/futex.h>
@@ -78,13 +78,13 @@ vyre_status vyre__cpu_cooperative_groups(vyre_backend_device *device, vyre_backe
 {
   uint64_t items = 1;
   if (!device || !kernel || !workgroup || !out_groups)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "give a device, a kernel, a workgroup and a place for the number",
-                    "device, kernel, workgroup or out_groups is NULL");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "give a device, a kernel, a workgroup and a place for the number",
+                       "device, kernel, workgroup or out_groups is NULL");
   for (int d = 0; d < 3; ++d) {
     if (!workgroup[d])
-      return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give at least 1 in each dimension",
-                      "dimension %d has 0 items per group", d);
+      return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give at least 1 in each dimension",
+                         "dimension %d has 0 items per group", d);
     /* At most 1024 times 32 bits: no overflow. */
     items *= workgroup[d];
     if (items > VYRE__CPU_MAX_ITEMS)

@@ -7,9 +7,9 @@
 #include "compile.h"
 #include "container.h"
 #include "device.h"
-#include "error.h"
-#include "host.h"
 #include "native.h"
+#include "plugins/common/error.h"
+#include "plugins/common/host.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -30,8 +30,8 @@ static vyre_status get_container(const vyre_backend_device *device, const vyre_m
 {
   *out_made = NULL;
   if (desc->flags & ~VYRE_MODULE_DEBUG)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use the flags of the negotiated version",
-                    "%s: unknown module flags 0x%llx", name, (unsigned long long)desc->flags);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use the flags of the negotiated version",
+                       "%s: unknown module flags 0x%llx", name, (unsigned long long)desc->flags);
   if (desc->format && strcmp(desc->format, "vyre-c") == 0) {
     vyre__cpu_source source = {.host = device->host,
                                .text = desc->data,
@@ -48,10 +48,10 @@ static vyre_status get_container(const vyre_backend_device *device, const vyre_m
     *out_size = desc->size;
     return VYRE_OK;
   }
-  return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "give the kernel in one of these formats",
-                  "%s: the cpu device takes \"native\" for %s and below, and \"vyre-c\", not "
-                  "\"%s\"",
-                  name, vyre__cpu_level_best()->name, desc->format ? desc->format : "(null)");
+  return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "give the kernel in one of these formats",
+                     "%s: the cpu device takes \"native\" for %s and below, and \"vyre-c\", not "
+                     "\"%s\"",
+                     name, vyre__cpu_level_best()->name, desc->format ? desc->format : "(null)");
 }
 
 /* The level that the descriptor names is the one that the container holds. */
@@ -64,8 +64,8 @@ static vyre_status check_arch(const vyre_module_desc *desc, const char *name, co
   memcpy(&header, data, sizeof(header));
   if (strncmp(desc->arch, header.arch, sizeof(header.arch)) == 0)
     return VYRE_OK;
-  return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "name the level that the code was built for",
-                  "%s: code for %.40s was given as code for %s", name, header.arch, desc->arch);
+  return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "name the level that the code was built for",
+                     "%s: code for %.40s was given as code for %s", name, header.arch, desc->arch);
 }
 
 vyre_status vyre__cpu_module_load(vyre_backend_device *device, const vyre_module_desc *desc,
@@ -74,18 +74,18 @@ vyre_status vyre__cpu_module_load(vyre_backend_device *device, const vyre_module
   void *made = NULL;
   const void *data = NULL;
   uint64_t size = 0;
-  vyre_status status = CPU_CHECK_SIZE(err, desc, vyre_module_desc, VYRE_MODULE_DESC_SIZE_0_1);
+  vyre_status status = PLUGIN_CHECK_SIZE(err, desc, vyre_module_desc, VYRE_MODULE_DESC_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
   if (!device || !out_module)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the module",
-                    "device or out_module is NULL");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the module",
+                       "device or out_module is NULL");
   const char *name = desc->name ? desc->name : "kernel";
   size_t name_size = strlen(name) + 1;
-  vyre_backend_module *module = vyre__cpu_allocate_zeroed(device->host, sizeof(*module) + name_size,
-                                                          _Alignof(vyre_backend_module));
+  vyre_backend_module *module = vyre__plugin_allocate_zeroed(
+      device->host, sizeof(*module) + name_size, _Alignof(vyre_backend_module));
   if (!module)
-    return CPU_FAIL_MEMORY(err, "a module");
+    return PLUGIN_FAIL_MEMORY(err, "a module");
   module->host = device->host;
   module->native.file = -1;
   memcpy(module->name, name, name_size);
@@ -98,7 +98,7 @@ vyre_status vyre__cpu_module_load(vyre_backend_device *device, const vyre_module
     status = check_arch(desc, name, data, err);
   if (status == VYRE_OK)
     status = vyre__cpu_native_open(data, size, name, &module->native, err);
-  vyre__cpu_deallocate(device->host, made);
+  vyre__plugin_deallocate(device->host, made);
   if (status == VYRE_OK)
     *out_module = module;
   else
@@ -114,11 +114,11 @@ void vyre__cpu_module_unload(vyre_backend_device *device, vyre_backend_module *m
   while (module->kernels) {
     vyre_backend_kernel *kernel = module->kernels;
     module->kernels = kernel->next;
-    vyre__cpu_deallocate(module->host, kernel);
+    vyre__plugin_deallocate(module->host, kernel);
   }
   vyre__cpu_native_close(&module->native);
   pthread_mutex_destroy(&module->lock);
-  vyre__cpu_deallocate(module->host, module);
+  vyre__plugin_deallocate(module->host, module);
 }
 
 /* The entry's table in the code, or NULL. */
@@ -141,17 +141,17 @@ static vyre_status get_kernel(vyre_backend_module *module, const char *name,
     }
   const vyre_native_entry *entry = look_up(module, name);
   if (!entry)
-    return CPU_FAIL(err, VYRE_ERROR_NOT_FOUND, "use the name of a segment of this code",
-                    "%s has no entry \"%s\"", module->name, name);
+    return PLUGIN_FAIL(err, VYRE_ERROR_NOT_FOUND, "use the name of a segment of this code",
+                       "%s has no entry \"%s\"", module->name, name);
   if (entry->abi != VYRE_NATIVE_ABI)
-    return CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "build the kernel again with this vyre",
-                    "%s: entry \"%s\" has native ABI %u, want %u", module->name, name, entry->abi,
-                    VYRE_NATIVE_ABI);
+    return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "build the kernel again with this vyre",
+                       "%s: entry \"%s\" has native ABI %u, want %u", module->name, name,
+                       entry->abi, VYRE_NATIVE_ABI);
   size_t name_size = strlen(name) + 1;
-  vyre_backend_kernel *kernel = vyre__cpu_allocate_zeroed(module->host, sizeof(*kernel) + name_size,
-                                                          _Alignof(vyre_backend_kernel));
+  vyre_backend_kernel *kernel = vyre__plugin_allocate_zeroed(
+      module->host, sizeof(*kernel) + name_size, _Alignof(vyre_backend_kernel));
   if (!kernel)
-    return CPU_FAIL_MEMORY(err, "a kernel");
+    return PLUGIN_FAIL_MEMORY(err, "a kernel");
   kernel->entry = entry;
   memcpy(kernel->name, name, name_size);
   kernel->next = module->kernels;
@@ -166,11 +166,11 @@ vyre_status vyre__cpu_kernel_find(vyre_backend_module *module, const char *name,
 {
   vyre_backend_kernel *kernel = NULL;
   if (!module || !name || !out_kernel)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a module, a name and a place",
-                    "module, name or out_kernel is NULL");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a module, a name and a place",
+                       "module, name or out_kernel is NULL");
   vyre_status status = VYRE_OK;
   if (out_info)
-    status = CPU_CHECK_SIZE(err, out_info, vyre_kernel_info, VYRE_KERNEL_INFO_SIZE_0_1);
+    status = PLUGIN_CHECK_SIZE(err, out_info, vyre_kernel_info, VYRE_KERNEL_INFO_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
   pthread_mutex_lock(&module->lock);

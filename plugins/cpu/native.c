@@ -10,7 +10,7 @@
 
 #include "compile.h"
 #include "container.h"
-#include "error.h"
+#include "plugins/common/error.h"
 #include "trap.h"
 
 #include <dlfcn.h>
@@ -69,13 +69,14 @@ static vyre_status open_disk(const char *code, uint64_t size, const char *name,
     written = close(file) == 0 && written;
   void *handle = written ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
   if (!written) {
-    status = CPU_FAIL_VENDOR(err, VYRE_ERROR_IO, number, NULL,
-                             "%s: %s could not be written (error %d)", name, path, number);
+    status = PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_IO, number, NULL,
+                                "%s: %s could not be written (error %d)", name, path, number);
   } else if (!handle) {
     const char *text = dlerror();
-    status = CPU_FAIL(err, VYRE_ERROR_MODULE_FORMAT,
-                      "set TMPDIR to a folder from which code may run, or build the kernel again",
-                      "%s: the code cannot be opened: %s", name, text ? text : "no reason given");
+    status =
+        PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT,
+                    "set TMPDIR to a folder from which code may run, or build the kernel again",
+                    "%s: the code cannot be opened: %s", name, text ? text : "no reason given");
   } else {
     out_native->handle = handle;
     out_native->file = -1;

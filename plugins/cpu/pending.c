@@ -3,8 +3,8 @@
  */
 #include "device.h"
 
-#include "error.h"
-#include "host.h"
+#include "plugins/common/error.h"
+#include "plugins/common/host.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ void vyre__cpu_launch_fail(vyre_backend_pending *launch, vyre_status code, int l
   pthread_mutex_lock(&launch->device->lock);
   if (launch->error.code == VYRE_OK) {
     launch->error.struct_size = sizeof(launch->error);
-    vyre__cpu_error_set(&launch->error, code, 0, "run.c", line, fix, "%s", message);
+    vyre__plugin_error_set(&launch->error, code, 0, "run.c", line, fix, "%s", message);
   }
   pthread_mutex_unlock(&launch->device->lock);
   /* Relaxed: only saves work.  The error itself is read after `done`. */
@@ -32,7 +32,7 @@ void vyre__cpu_launch_fail(vyre_backend_pending *launch, vyre_status code, int l
 void vyre__cpu_launch_end(vyre_backend_pending *launch)
 {
   vyre_backend_device *device = launch->device;
-  launch->ended_ns = vyre__cpu_clock_ns();
+  launch->ended_ns = vyre__plugin_clock_ns();
   /* Release: pairs with the acquire in launch_wait(), which may look without the lock; whoever
      sees it may free the launch, so it is the last touch. */
   __atomic_store_n(&launch->done, 1, __ATOMIC_RELEASE);
@@ -49,7 +49,7 @@ bool vyre__cpu_launch_wait(vyre_backend_pending *launch, uint64_t timeout_ns)
     return true;
   if (!timeout_ns)
     return false;
-  uint64_t now = vyre__cpu_clock_ns();
+  uint64_t now = vyre__plugin_clock_ns();
   uint64_t deadline = timeout_ns > UINT64_MAX - now ? UINT64_MAX : now + timeout_ns;
   until.tv_sec = (time_t)(deadline / 1000000000u);
   until.tv_nsec = (long)(deadline % 1000000000u);
@@ -72,13 +72,13 @@ vyre_status vyre__cpu_pending_wait(vyre_backend_pending *pending, uint64_t timeo
                                    vyre_error *err)
 {
   if (!pending)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a handle from dispatch()",
-                    "the pending handle is NULL");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a handle from dispatch()",
+                       "the pending handle is NULL");
   if (!vyre__cpu_launch_wait(pending, timeout_ns))
-    return CPU_FAIL(err, VYRE_ERROR_TIMEOUT, NULL, "kernel %s has not ended after %llu ns",
-                    pending->kernel_name, (unsigned long long)timeout_ns);
+    return PLUGIN_FAIL(err, VYRE_ERROR_TIMEOUT, NULL, "kernel %s has not ended after %llu ns",
+                       pending->kernel_name, (unsigned long long)timeout_ns);
   if (pending->error.code != VYRE_OK)
-    return vyre__cpu_error_copy(err, &pending->error);
+    return vyre__plugin_error_copy(err, &pending->error);
   return VYRE_OK;
 }
 
@@ -92,25 +92,26 @@ static vyre_status check_slots(const vyre_backend_pending *pending, vyre_slot *s
                                uint32_t slot_count, uint64_t stride, vyre_error *err)
 {
   if (slot_count != pending->output_count)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "give one slot for each HOST binding that is not READ_ONLY",
-                    "kernel %s has %u outputs, %u slots were given", pending->kernel_name,
-                    pending->output_count, slot_count);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "give one slot for each HOST binding that is not READ_ONLY",
+                       "kernel %s has %u outputs, %u slots were given", pending->kernel_name,
+                       pending->output_count, slot_count);
   if (slot_count && (!slots || stride < VYRE_SLOT_SIZE_0_1))
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "give an array of vyre_slot and its stride in bytes",
-                    "slots is %s, their stride is %llu bytes", slots ? "given" : "NULL",
-                    (unsigned long long)stride);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "give an array of vyre_slot and its stride in bytes",
+                       "slots is %s, their stride is %llu bytes", slots ? "given" : "NULL",
+                       (unsigned long long)stride);
   for (uint32_t i = 0; i < slot_count; ++i) {
     const vyre_slot *slot = slot_at(slots, stride, i);
-    vyre_status status = CPU_CHECK_SIZE(err, slot, vyre_slot, VYRE_SLOT_SIZE_0_1);
+    vyre_status status = PLUGIN_CHECK_SIZE(err, slot, vyre_slot, VYRE_SLOT_SIZE_0_1);
     if (status != VYRE_OK)
       return status;
     if (slot->capacity != pending->outputs[i].size || (slot->capacity && !slot->data))
-      return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give room for exactly the binding's size",
-                      "slot %u has %llu bytes at %s, binding %u has %llu", i,
-                      (unsigned long long)slot->capacity, slot->data ? "an address" : "NULL",
-                      pending->outputs[i].id, (unsigned long long)pending->outputs[i].size);
+      return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                         "give room for exactly the binding's size",
+                         "slot %u has %llu bytes at %s, binding %u has %llu", i,
+                         (unsigned long long)slot->capacity, slot->data ? "an address" : "NULL",
+                         pending->outputs[i].id, (unsigned long long)pending->outputs[i].size);
   }
   return VYRE_OK;
 }
@@ -136,14 +137,14 @@ vyre_status vyre__cpu_pending_read(vyre_backend_pending *pending, vyre_slot *slo
                                    vyre_backend_times *out_times, vyre_error *err)
 {
   if (!pending)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a handle from dispatch()",
-                    "the pending handle is NULL");
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a handle from dispatch()",
+                       "the pending handle is NULL");
   vyre_status status = check_slots(pending, slots, slot_count, slot_stride, err);
   if (status == VYRE_OK && out_times)
-    status = CPU_CHECK_SIZE(err, out_times, vyre_backend_times, VYRE_BACKEND_TIMES_SIZE_0_1);
+    status = PLUGIN_CHECK_SIZE(err, out_times, vyre_backend_times, VYRE_BACKEND_TIMES_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
-  uint64_t before = vyre__cpu_clock_ns();
+  uint64_t before = vyre__plugin_clock_ns();
   status = vyre__cpu_pending_wait(pending, VYRE_NO_TIMEOUT, err);
   if (status != VYRE_OK)
     return status;
@@ -166,5 +167,5 @@ void vyre__cpu_pending_release(vyre_backend_pending *pending)
   if (!pending)
     return;
   vyre__cpu_launch_wait(pending, VYRE_NO_TIMEOUT);
-  vyre__cpu_deallocate(pending->device->host, pending);
+  vyre__plugin_deallocate(pending->device->host, pending);
 }

@@ -7,8 +7,8 @@
  */
 #include "device.h"
 
-#include "error.h"
-#include "host.h"
+#include "plugins/common/error.h"
+#include "plugins/common/host.h"
 
 /* The lock is held, and given up while the group runs. */
 static void run_one(vyre__cpu_dedicated *self)
@@ -16,7 +16,7 @@ static void run_one(vyre__cpu_dedicated *self)
   vyre_backend_device *device = self->device;
   vyre_backend_pending *launch = self->launch;
   if (!launch->started_ns)
-    launch->started_ns = vyre__cpu_clock_ns();
+    launch->started_ns = vyre__plugin_clock_ns();
   pthread_mutex_unlock(&device->lock);
   vyre__cpu_runner_run_group(&self->runner, launch, self->group);
   pthread_mutex_lock(&device->lock);
@@ -48,20 +48,20 @@ static void *dedicated_main(void *argument)
 static vyre_status add_thread(vyre_backend_device *device, vyre_error *err)
 {
   vyre__cpu_dedicated *self =
-      vyre__cpu_allocate_zeroed(device->host, sizeof(*self), _Alignof(vyre__cpu_dedicated));
+      vyre__plugin_allocate_zeroed(device->host, sizeof(*self), _Alignof(vyre__cpu_dedicated));
   if (!self)
-    return CPU_FAIL_MEMORY(err, "a thread of a persistent launch");
+    return PLUGIN_FAIL_MEMORY(err, "a thread of a persistent launch");
   self->device = device;
   vyre__cpu_runner_init(&self->runner, device->host, device->thread_count);
   pthread_cond_init(&self->wake, NULL);
   int failure = vyre__cpu_thread_start(&self->thread, dedicated_main, self, "vyre-cpu-stay");
   if (failure) {
     pthread_cond_destroy(&self->wake);
-    vyre__cpu_deallocate(device->host, self);
-    return CPU_FAIL_VENDOR(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, failure,
-                           "use fewer groups, or raise the limit of threads (ulimit -u, pids.max)",
-                           "a thread of a persistent launch could not be started (error %d)",
-                           failure);
+    vyre__plugin_deallocate(device->host, self);
+    return PLUGIN_FAIL_VENDOR(
+        err, VYRE_ERROR_OUT_OF_HOST_MEMORY, failure,
+        "use fewer groups, or raise the limit of threads (ulimit -u, pids.max)",
+        "a thread of a persistent launch could not be started (error %d)", failure);
   }
   self->next = device->dedicated;
   device->dedicated = self;
@@ -83,7 +83,7 @@ vyre_status vyre__cpu_persistent_submit(vyre_backend_device *device, vyre_backen
     status = add_thread(device, err);
   if (status != VYRE_OK)
     goto done;
-  launch->queued_ns = vyre__cpu_clock_ns();
+  launch->queued_ns = vyre__plugin_clock_ns();
   launch->runners = (uint32_t)launch->group_count;
   uint64_t group = 0;
   for (vyre__cpu_dedicated *one; (one = device->idle) && group < launch->group_count; ++group) {
@@ -111,7 +111,7 @@ void vyre__cpu_persistent_stop(vyre_backend_device *device)
     pthread_join(one->thread, NULL);
     vyre__cpu_runner_deinit(&one->runner);
     pthread_cond_destroy(&one->wake);
-    vyre__cpu_deallocate(device->host, one);
+    vyre__plugin_deallocate(device->host, one);
   }
   device->idle = NULL;
 }

@@ -6,8 +6,7 @@
  */
 #include "arch.h"
 #include "device.h"
-#include "error.h"
-#include "host.h"
+#include "plugins/common/handshake.h"
 #include "sanitizer.h"
 
 #include "embed/vyre__kernel_header.h"
@@ -19,13 +18,6 @@
 static vyre_backend_format formats[VYRE__CPU_MAX_LEVELS + 1];
 static vyre_backend tables[VYRE_ABI_MINOR]; /* of 0.1, 0.2, … */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
-static const vyre_host *the_host; /* atomic */
-
-const vyre_host *vyre__cpu_host(void)
-{
-  /* Acquire: pairs with the release in vyre_backend_query(). */
-  return __atomic_load_n(&the_host, __ATOMIC_ACQUIRE);
-}
 
 static uint32_t fill_formats(void)
 {
@@ -88,38 +80,17 @@ static void fill_tables(void)
   table->device_info = vyre__cpu_device_info_0_1;
 }
 
-/* The highest minor version that both speak, 0 if there is none. */
-static uint32_t negotiate(const vyre_host *host)
-{
-  uint32_t minor = host->abi_minor_max < VYRE_ABI_MINOR ? host->abi_minor_max : VYRE_ABI_MINOR;
-  return host->abi_major == VYRE_ABI_MAJOR && minor >= host->abi_minor_min ? minor : 0;
-}
-
 vyre_status vyre_backend_query(const vyre_host *host, const vyre_backend **out_backend,
                                vyre_error *err)
 {
-  vyre_status status = CPU_CHECK_SIZE(err, host, vyre_host, VYRE_HOST_SIZE_0_1);
+  uint32_t minor = 0;
+  const vyre_status status = vyre__plugin_handshake(host, out_backend, "cpu", 1, &minor, err);
   if (status != VYRE_OK)
     return status;
-  if (!out_backend || !host->allocate || !host->deallocate)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "give a place for the table, and a host with allocate and deallocate",
-                    "out_backend, host->allocate or host->deallocate is NULL");
-  if (host->flags)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set the host's flags to 0",
-                    "unknown host flags 0x%llx", (unsigned long long)host->flags);
-  const uint32_t minor = negotiate(host);
-  if (!minor)
-    return CPU_FAIL(err, VYRE_ERROR_ABI_MISMATCH, NULL,
-                    "the cpu plugin speaks ABI %u.1 to %u.%u, the host %u.%u to %u.%u",
-                    VYRE_ABI_MAJOR, VYRE_ABI_MAJOR, VYRE_ABI_MINOR, host->abi_major,
-                    host->abi_minor_min, host->abi_major, host->abi_minor_max);
   pthread_mutex_lock(&table_lock);
   if (!tables[0].struct_size)
     fill_tables();
   pthread_mutex_unlock(&table_lock);
-  /* Release: pairs with the acquire in vyre__cpu_host(). */
-  __atomic_store_n(&the_host, host, __ATOMIC_RELEASE);
   *out_backend = &tables[minor - 1];
   return VYRE_OK;
 }

@@ -12,8 +12,8 @@
  */
 #include "device.h"
 
-#include "error.h"
-#include "host.h"
+#include "plugins/common/error.h"
+#include "plugins/common/host.h"
 
 #include <signal.h>
 
@@ -59,7 +59,7 @@ static void run_head(vyre_backend_device *device, vyre_backend_pending *launch,
 {
   launch->runners += 1;
   if (!launch->started_ns)
-    launch->started_ns = vyre__cpu_clock_ns();
+    launch->started_ns = vyre__plugin_clock_ns();
   pthread_mutex_unlock(&device->lock);
   vyre__cpu_runner_run(runner, launch);
   pthread_mutex_lock(&device->lock);
@@ -116,23 +116,24 @@ static vyre_status start_workers(vyre_backend_device *device, const vyre_backend
       device->worker_count += 1;
   }
   if (launch->cooperative && device->worker_count < launch->group_count)
-    return CPU_FAIL_VENDOR(err, VYRE_ERROR_RESIDENCY_EXCEEDED, failure,
-                           "raise the limit of threads (ulimit -u, pids.max), or use fewer groups",
-                           "%llu groups of a cooperative launch of kernel %s, but only %u threads "
-                           "could be started (error %d)",
-                           (unsigned long long)launch->group_count, launch->kernel_name,
-                           device->worker_count, failure);
+    return PLUGIN_FAIL_VENDOR(
+        err, VYRE_ERROR_RESIDENCY_EXCEEDED, failure,
+        "raise the limit of threads (ulimit -u, pids.max), or use fewer groups",
+        "%llu groups of a cooperative launch of kernel %s, but only %u threads "
+        "could be started (error %d)",
+        (unsigned long long)launch->group_count, launch->kernel_name, device->worker_count,
+        failure);
   if (device->worker_count)
     return VYRE_OK;
-  return CPU_FAIL_VENDOR(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, failure,
-                         "raise the limit of threads (ulimit -u, pids.max) or free memory",
-                         "the cpu device could not start a thread (error %d)", failure);
+  return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, failure,
+                            "raise the limit of threads (ulimit -u, pids.max) or free memory",
+                            "the cpu device could not start a thread (error %d)", failure);
 }
 
 static void append(vyre_backend_device *device, vyre_backend_pending *launch)
 {
   launch->sequence = ++device->submitted;
-  launch->queued_ns = vyre__cpu_clock_ns();
+  launch->queued_ns = vyre__plugin_clock_ns();
   launch->next = NULL;
   if (device->tail)
     device->tail->next = launch;

@@ -10,7 +10,7 @@
  */
 #include "runner.h"
 
-#include "host.h"
+#include "plugins/common/host.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -36,15 +36,15 @@ static void trim_items(vyre__cpu_runner *runner, uint32_t keep)
   while (runner->item_count > keep) {
     vyre__cpu_item *item = runner->items[--runner->item_count];
     vyre__cpu_fiber_destroy(runner->host, item->fiber);
-    vyre__cpu_deallocate(runner->host, item);
+    vyre__plugin_deallocate(runner->host, item);
   }
 }
 
 void vyre__cpu_runner_deinit(vyre__cpu_runner *runner)
 {
   trim_items(runner, 0);
-  vyre__cpu_deallocate(runner->host, runner->items);
-  vyre__cpu_deallocate(runner->host, runner->local);
+  vyre__plugin_deallocate(runner->host, runner->items);
+  vyre__plugin_deallocate(runner->host, runner->local);
   runner->items = NULL;
   runner->local = NULL;
 }
@@ -54,17 +54,17 @@ static bool ensure_items(vyre__cpu_runner *runner, uint32_t count)
 {
   const vyre_host *host = runner->host;
   if (!runner->items)
-    runner->items = vyre__cpu_allocate_zeroed(host, VYRE__CPU_MAX_ITEMS * sizeof(void *),
-                                              _Alignof(max_align_t));
+    runner->items = vyre__plugin_allocate_zeroed(host, VYRE__CPU_MAX_ITEMS * sizeof(void *),
+                                                 _Alignof(max_align_t));
   if (!runner->items)
     return false;
   while (runner->item_count < count) {
-    vyre__cpu_item *item = vyre__cpu_allocate_zeroed(host, sizeof(*item), _Alignof(max_align_t));
+    vyre__cpu_item *item = vyre__plugin_allocate_zeroed(host, sizeof(*item), _Alignof(max_align_t));
     if (!item)
       return false;
     item->fiber = vyre__cpu_fiber_create(host);
     if (!item->fiber) {
-      vyre__cpu_deallocate(host, item);
+      vyre__plugin_deallocate(host, item);
       return false;
     }
     runner->items[runner->item_count++] = item;
@@ -76,9 +76,9 @@ static bool ensure_items(vyre__cpu_runner *runner, uint32_t count)
 static bool bind(vyre__cpu_runner *runner, const vyre_backend_pending *launch)
 {
   if (runner->local_capacity < launch->local_bytes) {
-    vyre__cpu_deallocate(runner->host, runner->local);
+    vyre__plugin_deallocate(runner->host, runner->local);
     runner->local_capacity = 0;
-    runner->local = vyre__cpu_allocate(runner->host, launch->local_bytes, 64);
+    runner->local = vyre__plugin_allocate(runner->host, launch->local_bytes, 64);
     if (!runner->local)
       return false;
     runner->local_capacity = launch->local_bytes;

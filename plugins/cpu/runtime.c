@@ -1,7 +1,7 @@
 /*
  * runtime.c - vyre_native_runtime: what kernels call.
  */
-#include "host.h"
+#include "plugins/common/host.h"
 #include "runner.h"
 #include "trap.h"
 
@@ -31,7 +31,7 @@ static void backoff(vyre_u32 misses)
 
 static vyre_u64 clock_ns(void)
 {
-  return vyre__cpu_clock_ns();
+  return vyre__plugin_clock_ns();
 }
 
 /* Not the private kind: the word may lie in memory that several processes map. */

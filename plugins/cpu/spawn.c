@@ -3,7 +3,7 @@
  * signal state of the host's, the C locale.
  */
 #include "compiler.h"
-#include "host.h"
+#include "plugins/common/host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,14 +106,14 @@ static bool drain(int input, uint64_t deadline, vyre__cpu_run *run)
   uint64_t used = 0;
   char spill[4096];
   for (;;) {
-    uint64_t now = vyre__cpu_clock_ns();
+    uint64_t now = vyre__plugin_clock_ns();
     uint64_t left = deadline > now ? deadline - now : 0;
     struct pollfd ready = {.fd = input, .events = POLLIN};
     uint64_t left_ms = (left + 999999u) / 1000000u;
     int count = poll(&ready, 1, left_ms > INT_MAX ? INT_MAX : (int)left_ms);
     if (count < 0 && errno == EINTR)
       continue;
-    if (count == 0 && vyre__cpu_clock_ns() >= deadline)
+    if (count == 0 && vyre__plugin_clock_ns() >= deadline)
       return false;
     if (count <= 0)
       continue;
@@ -165,7 +165,7 @@ void vyre__cpu_run_program(char *const *arguments, uint64_t timeout_ns, vyre__cp
   close(ends[1]);
   if (!run->error_number) {
     run->started = true;
-    run->timed_out = !drain(ends[0], vyre__cpu_clock_ns() + timeout_ns, run);
+    run->timed_out = !drain(ends[0], vyre__plugin_clock_ns() + timeout_ns, run);
     if (run->timed_out)
       kill(-child, SIGKILL);
     reap(child, run);

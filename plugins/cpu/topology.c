@@ -3,8 +3,8 @@
  */
 #include "topology.h"
 
-#include "error.h"
-#include "host.h"
+#include "plugins/common/error.h"
+#include "plugins/common/host.h"
 
 #include <limits.h>
 #include <sched.h>
@@ -129,15 +129,15 @@ vyre_status vyre__cpu_thread_count(uint32_t *out_count, vyre_error *err)
   uint32_t count = vyre__cpu_core_count();
   *out_count = count < VYRE__CPU_MAX_THREADS ? count : VYRE__CPU_MAX_THREADS;
 
-  const char *wanted = vyre__cpu_environment("VYRE_CPU_THREADS");
+  const char *wanted = vyre__plugin_environment("VYRE_CPU_THREADS");
   if (!wanted)
     return VYRE_OK;
   char *end = NULL;
   unsigned long number = strtoul(wanted, &end, 10);
   if (*wanted < '0' || *wanted > '9' || *end || number < 1 || number > VYRE__CPU_MAX_THREADS)
-    return CPU_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
-                    "set VYRE_CPU_THREADS to a number from 1 to 1024, or unset it",
-                    "VYRE_CPU_THREADS is \"%s\"", wanted);
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "set VYRE_CPU_THREADS to a number from 1 to 1024, or unset it",
+                       "VYRE_CPU_THREADS is \"%s\"", wanted);
   *out_count = (uint32_t)number;
   return VYRE_OK;
 }

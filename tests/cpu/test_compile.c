@@ -459,9 +459,9 @@ static void an_older_abi_in_the_cache(void **state)
 {
   session s;
   char cache[PATH_MAX];
-  unsigned char bytes[1 << 17], zeros[VYRE__CPU_HASH_SIZE] = {0};
+  unsigned char bytes[1 << 17], zeros[VYRE__HASH_SIZE] = {0};
   vyre__cpu_container header;
-  vyre__cpu_sha256 hash;
+  vyre__plugin_sha256 hash;
   (void)state;
   snprintf(cache, sizeof(cache), "%.*s/older", PATH_MAX - 64, folder);
   setenv("VYRE_CACHE_DIR", cache, 1);
@@ -477,9 +477,9 @@ static void an_older_abi_in_the_cache(void **state)
   header.native_abi = 1;
   memcpy(header.hash, zeros, sizeof(zeros));
   memcpy(bytes, &header, sizeof(header));
-  vyre__cpu_sha256_init(&hash);
-  vyre__cpu_sha256_add(&hash, bytes, size);
-  vyre__cpu_sha256_final(&hash, header.hash);
+  vyre__plugin_sha256_init(&hash);
+  vyre__plugin_sha256_add(&hash, bytes, size);
+  vyre__plugin_sha256_final(&hash, header.hash);
   rewind(file);
   assert_int_equal(fwrite(&header, sizeof(header), 1, file), 1);
   assert_int_equal(fclose(file), 0);

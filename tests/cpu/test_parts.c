@@ -4,10 +4,10 @@
  */
 #include "support.h"
 
+#include "plugins/common/sha256.h"
 #include "plugins/cpu/arch.h"
 #include "plugins/cpu/container.h"
 #include "plugins/cpu/fiber.h"
-#include "plugins/cpu/sha256.h"
 #include "plugins/cpu/text.h"
 #include "plugins/cpu/topology.h"
 
@@ -61,13 +61,13 @@ static void words_in_source(void **state)
 
 static void check_hash(const char *text, size_t repeat, const char *want)
 {
-  vyre__cpu_sha256 hash;
-  unsigned char digest[VYRE__CPU_HASH_SIZE];
-  char hex[2 * VYRE__CPU_HASH_SIZE + 1];
-  vyre__cpu_sha256_init(&hash);
+  vyre__plugin_sha256 hash;
+  unsigned char digest[VYRE__HASH_SIZE];
+  char hex[2 * VYRE__HASH_SIZE + 1];
+  vyre__plugin_sha256_init(&hash);
   for (size_t i = 0; i < repeat; ++i)
-    vyre__cpu_sha256_add(&hash, text, strlen(text));
-  vyre__cpu_sha256_final(&hash, digest);
+    vyre__plugin_sha256_add(&hash, text, strlen(text));
+  vyre__plugin_sha256_final(&hash, digest);
   for (unsigned i = 0; i < sizeof(digest); ++i)
     snprintf(hex + (size_t)2 * i, 3, "%02x", digest[i]);
   assert_string_equal(hex, want);
@@ -170,17 +170,17 @@ static void check_container(void (*change)(vyre__cpu_container *), const char *p
     vyre__cpu_container header;
     unsigned char code[128];
   } made;
-  unsigned char key[VYRE__CPU_HASH_SIZE] = {1};
+  unsigned char key[VYRE__HASH_SIZE] = {1};
   vyre_error err = VYRE_ERROR_INIT;
   memset(&made, 0, sizeof(made));
   /* The seal covers the header, so that changes are sealed by hand here. */
   vyre__cpu_container_seal(&made.header, vyre__cpu_level_best()->name, key, sizeof(made.code));
   change(&made.header);
-  vyre__cpu_sha256 hash;
+  vyre__plugin_sha256 hash;
   memset(made.header.hash, 0, sizeof(made.header.hash));
-  vyre__cpu_sha256_init(&hash);
-  vyre__cpu_sha256_add(&hash, &made, sizeof(made));
-  vyre__cpu_sha256_final(&hash, made.header.hash);
+  vyre__plugin_sha256_init(&hash);
+  vyre__plugin_sha256_add(&hash, &made, sizeof(made));
+  vyre__plugin_sha256_final(&hash, made.header.hash);
   assert_int_equal(vyre__cpu_container_check(&made, sizeof(made), "it", &err),
                    VYRE_ERROR_MODULE_FORMAT);
   assert_contains(err.message, part);

@@ -1,7 +1,7 @@
 /*
  * sha256.c - SHA-256 (FIPS 180-4).
  */
-#include "sha256.h"
+#include "plugins/common/sha256.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static void mix(uint32_t state[8], const unsigned char block[64])
     state[i] += s[i];
 }
 
-void vyre__cpu_sha256_init(vyre__cpu_sha256 *hash)
+void vyre__plugin_sha256_init(vyre__plugin_sha256 *hash)
 {
   static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                     0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
@@ -65,7 +65,7 @@ void vyre__cpu_sha256_init(vyre__cpu_sha256 *hash)
   hash->size = 0;
 }
 
-void vyre__cpu_sha256_add(vyre__cpu_sha256 *hash, const void *data, size_t size)
+void vyre__plugin_sha256_add(vyre__plugin_sha256 *hash, const void *data, size_t size)
 {
   const unsigned char *bytes = data;
   size_t used = hash->size % 64;
@@ -83,15 +83,15 @@ void vyre__cpu_sha256_add(vyre__cpu_sha256 *hash, const void *data, size_t size)
   }
 }
 
-void vyre__cpu_sha256_final(vyre__cpu_sha256 *hash, unsigned char out_digest[VYRE__CPU_HASH_SIZE])
+void vyre__plugin_sha256_final(vyre__plugin_sha256 *hash, unsigned char out_digest[VYRE__HASH_SIZE])
 {
   static const unsigned char padding[64] = {0x80};
   unsigned char length[8];
   uint64_t bits = hash->size * 8;
   store_big(length, (uint32_t)(bits >> 32));
   store_big(length + 4, (uint32_t)bits);
-  vyre__cpu_sha256_add(hash, padding, 1 + (119 - hash->size % 64) % 64);
-  vyre__cpu_sha256_add(hash, length, sizeof(length));
+  vyre__plugin_sha256_add(hash, padding, 1 + (119 - hash->size % 64) % 64);
+  vyre__plugin_sha256_add(hash, length, sizeof(length));
   for (int i = 0; i < 8; ++i)
     store_big(out_digest + 4 * i, hash->state[i]);
 }

@@ -1,7 +1,7 @@
 /*
  * error.c - filling the caller's vyre_error; see error.h.
  */
-#include "error.h"
+#include "plugins/common/error.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +24,8 @@ static const char *default_fix(vyre_status code)
 /* True if the record of the caller reaches to the end of a field. */
 #define HOLDS(err, field) ((err)->struct_size >= offsetof(vyre_error, field) + sizeof((err)->field))
 
-void vyre__cpu_error_set(vyre_error *err, vyre_status code, int64_t vendor_code, const char *file,
-                         int line, const char *fix, const char *format, ...)
+void vyre__plugin_error_set(vyre_error *err, vyre_status code, int64_t vendor_code,
+                            const char *file, int line, const char *fix, const char *format, ...)
 {
   if (!err)
     return;
@@ -45,7 +45,7 @@ void vyre__cpu_error_set(vyre_error *err, vyre_status code, int64_t vendor_code,
   va_end(arguments);
 }
 
-vyre_status vyre__cpu_error_copy(vyre_error *to, const vyre_error *from)
+vyre_status vyre__plugin_error_copy(vyre_error *to, const vyre_error *from)
 {
   if (!to)
     return from->code;
