@@ -4,13 +4,13 @@
  */
 #include "compile.h"
 
-#include "cache.h"
 #include "compiler.h"
 #include "container.h"
 #include "device.h"
+#include "plugins/common/cache.h"
 #include "plugins/common/error.h"
+#include "plugins/common/text.h"
 #include "sanitizer.h"
-#include "text.h"
 #include "trap.h"
 
 #include "embed/vyre__kernel_header.h"
@@ -27,6 +27,7 @@
 #define MAX_ARGUMENTS 40
 #define DEFAULT_LIMIT_S 120u
 #define LOG_BYTES 65536u
+#define KERNEL "vyren" /* what the names of cached kernels end in */
 #define KNOWN_FLAGS VYRE_MODULE_DEBUG
 
 /* Changes when something about the way of compiling does that the arguments do not show. */
@@ -65,7 +66,7 @@ static bool uses(const vyre__cpu_source *source, const char *const *words)
   if (source->size >= vyre__kernel_header_size &&
       memcmp(source->text, vyre__kernel_header, vyre__kernel_header_size) == 0)
     skip = vyre__kernel_header_size;
-  return vyre__cpu_text_has_word(source->text + skip, source->size - skip, words);
+  return vyre__plugin_text_has_word(source->text + skip, source->size - skip, words);
 }
 
 /* Flags of every kernel. */
@@ -262,7 +263,7 @@ static vyre_status build(const vyre__cpu_source *source, const vyre__cpu_compile
     status = run_compiler(source, compiler, list, input, output, err);
   if (status != VYRE_OK)
     goto done;
-  void *data = vyre__cpu_file_read(source->host, output, sizeof(vyre__cpu_container), out_size);
+  void *data = vyre__plugin_file_read(source->host, output, sizeof(vyre__cpu_container), out_size);
   if (!data) {
     status = access(output, R_OK) == 0 ? PLUGIN_FAIL_MEMORY(err, "compiled code")
                                        : PLUGIN_FAIL(err, VYRE_ERROR_COMPILE_FAILED,
@@ -280,6 +281,19 @@ done:
   else
     vyre__cpu_temporary_remove(folder);
   return status;
+}
+
+/* A container that was cached under the key.  A compile for another level is cached too, so that
+   only a whole one with this key counts; whether it fits is for whoever loads it. */
+static void *get_cached(const vyre_host *host, const unsigned char *key, uint64_t *out_size)
+{
+  void *data = vyre__plugin_cache_get(host, key, KERNEL, out_size);
+  if (data && !vyre__cpu_container_is_whole(data, *out_size, key)) {
+    vyre__plugin_log(host, VYRE_LOG_DEBUG, "cpu: a cached kernel is damaged and is made again");
+    vyre__plugin_deallocate(host, data);
+    data = NULL;
+  }
+  return data;
 }
 
 vyre_status vyre__cpu_compile_source(const vyre__cpu_source *source, void **out_data,
@@ -303,12 +317,12 @@ vyre_status vyre__cpu_compile_source(const vyre__cpu_source *source, void **out_
         "%s: %s", source->name, compiler->reason);
   choose_options(source, &list);
   make_key(source, compiler, &list, key);
-  *out_data = vyre__cpu_cache_get(source->host, key, out_size);
+  *out_data = get_cached(source->host, key, out_size);
   if (*out_data)
     return VYRE_OK;
   vyre_status status = build(source, compiler, &list, key, out_data, out_size, err);
   if (status == VYRE_OK)
-    vyre__cpu_cache_put(source->host, *out_data, *out_size);
+    vyre__plugin_cache_put(source->host, key, KERNEL, *out_data, *out_size);
   return status;
 }
 

@@ -3,7 +3,7 @@
  */
 #include "compiler.h"
 
-#include "cache.h"
+#include "plugins/common/cache.h"
 #include "plugins/common/host.h"
 #include "plugins/common/sha256.h"
 
@@ -61,11 +61,11 @@ static bool ask_version(vyre__cpu_compiler *compiler)
   vyre__plugin_sha256_add(&hash, numbers, sizeof(numbers));
   vyre__plugin_sha256_add(&hash, compiler->path, strlen(compiler->path));
   vyre__plugin_sha256_final(&hash, key);
-  if (vyre__cpu_cache_get_text(key, compiler->version, sizeof(compiler->version)))
+  if (vyre__plugin_cache_get_text(key, compiler->version, sizeof(compiler->version)))
     return true;
   if (!run_version(compiler))
     return false;
-  vyre__cpu_cache_put_text(key, compiler->version);
+  vyre__plugin_cache_put_text(key, compiler->version);
   return true;
 }
 

@@ -72,6 +72,10 @@ static void fill_tables(void)
   };
   vyre_backend *table = &tables[VYRE_ABI_MINOR - 1];
   *table = newest;
+  table = &tables[1]; /* of 0.2: what came later are slots at the end, which it leaves NULL */
+  memcpy(table, &newest, VYRE_BACKEND_SIZE_0_2);
+  table->struct_size = VYRE_BACKEND_SIZE_0_2;
+  table->abi_minor = 2;
   /* 0.1 ends in the middle, and knows less about devices. */
   table = &tables[0];
   memcpy(table, &newest, VYRE_BACKEND_SIZE_0_1);

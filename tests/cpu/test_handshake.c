@@ -50,7 +50,7 @@ static void versions_are_negotiated(void **state)
   vyre_host host = plugin.host;
   (void)state;
   host.abi_major = VYRE_ABI_MAJOR + 1;
-  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.1 to 0.2");
+  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.1 to 0.3");
   host = plugin.host;
   host.abi_minor_min = host.abi_minor_max = VYRE_ABI_MINOR + 1;
   refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.3 to 0.3");
@@ -58,7 +58,7 @@ static void versions_are_negotiated(void **state)
   refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.0 to 0.0");
   host.abi_minor_min = 2;
   host.abi_minor_max = 1;
-  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.2 to 0.1");
+  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.3 to 0.1");
   host.abi_minor_min = 0;
   host.abi_minor_max = VYRE_ABI_MINOR + 7;
   assert_int_equal(query_of(&plugin)(&host, &backend, &err), VYRE_OK);
@@ -175,7 +175,7 @@ static void the_table_is_complete(void **state)
   assert_true(b->buffer_alloc && b->buffer_free && b->buffer_upload && b->buffer_download);
   assert_true(b->buffer_fill && b->buffer_copy && b->buffer_import && b->buffer_export);
   assert_non_null(b->coherent_alloc);
-  assert_true(b->struct_size >= VYRE_BACKEND_SIZE_0_2);
+  assert_true(b->struct_size >= VYRE_BACKEND_SIZE_0_3);
   assert_true(b->cooperative_groups && b->device_clock);
   assert_null(b->dispatch_passes); /* for devices that cannot synchronise their grid */
   assert_true(b->format_count >= 2);

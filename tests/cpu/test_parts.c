@@ -8,7 +8,7 @@
 #include "plugins/cpu/arch.h"
 #include "plugins/cpu/container.h"
 #include "plugins/cpu/fiber.h"
-#include "plugins/cpu/text.h"
+#include "plugins/common/text.h"
 #include "plugins/cpu/topology.h"
 
 #include <limits.h>
@@ -26,7 +26,7 @@ static bool has(const char *text)
   assert_non_null(copy);
   /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): that is the point. */
   memcpy(copy, text, size);
-  bool found = vyre__cpu_text_has_word(copy, size, words);
+  bool found = vyre__plugin_text_has_word(copy, size, words);
   free(copy);
   return found;
 }

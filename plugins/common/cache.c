@@ -5,10 +5,10 @@
  * are looked at, and their checksum must match.  Writing goes to a file of its own and renames it:
  * readers see the old entry or the new one, never a part.
  */
-#include "cache.h"
+#include "plugins/common/cache.h"
 
-#include "container.h"
 #include "plugins/common/host.h"
+#include "plugins/common/sha256.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,16 @@
 
 #define MAX_ENTRY_BYTES (256u << 20)
 
-/* What the names of entries end in. */
-#define KERNEL "vyren"
-#define TEXT "txt"
+#define TEXT "txt" /* what the names of texts end in */
+
+/* In front of the bytes of a sealed entry. */
+typedef struct seal {
+  char magic[8];
+  unsigned char key[VYRE__HASH_SIZE];
+  unsigned char hash[VYRE__HASH_SIZE]; /* of magic, key and the bytes */
+} seal;
+
+static const char seal_magic[8] = "VYRESEAL";
 
 /* The folder, without making it; false if the cache is off. */
 static bool folder(char *out_path, size_t size)
@@ -120,31 +127,24 @@ done:
   return data;
 }
 
-void *vyre__cpu_file_read(const vyre_host *host, const char *path, uint64_t room,
-                          uint64_t *out_size)
+void *vyre__plugin_file_read(const vyre_host *host, const char *path, uint64_t room,
+                             uint64_t *out_size)
 {
   return read_file(host, path, room, false, out_size);
 }
 
-void *vyre__cpu_cache_get(const vyre_host *host, const unsigned char *key, uint64_t *out_size)
+void *vyre__plugin_cache_get(const vyre_host *host, const unsigned char *key, const char *kind,
+                             uint64_t *out_size)
 {
   char path[PATH_MAX];
-  if (!entry_path(key, KERNEL, path, sizeof(path)))
+  if (!entry_path(key, kind, path, sizeof(path)))
     return NULL;
-  void *data = read_file(host, path, 0, true, out_size);
-  /* A compile for another level is cached too, so that only a whole container with this key counts;
-     whether it fits is for whoever loads it. */
-  if (data && !vyre__cpu_container_is_whole(data, *out_size, key)) {
-    vyre__plugin_log(host, VYRE_LOG_DEBUG, "cpu: a cached kernel is damaged and is made again: %s",
-                     path);
-    vyre__plugin_deallocate(host, data);
-    data = NULL;
-  }
-  return data;
+  return read_file(host, path, 0, true, out_size);
 }
 
 /* Writes a file of its own and gives it the entry's name. */
-static bool put(const unsigned char *key, const char *kind, const void *data, uint64_t size)
+static bool put(const unsigned char *key, const char *kind, const void *head, uint64_t head_size,
+                const void *data, uint64_t size)
 {
   char path[PATH_MAX], temporary[PATH_MAX];
   if (!folder(path, sizeof(path)))
@@ -156,21 +156,63 @@ static bool put(const unsigned char *key, const char *kind, const void *data, ui
   int file = mkostemp(temporary, O_CLOEXEC);
   if (file < 0)
     return false;
-  bool stored = write_all(file, data, size);
+  bool stored = write_all(file, head, head_size) && write_all(file, data, size);
   stored = close(file) == 0 && stored && rename(temporary, path) == 0;
   if (!stored)
     unlink(temporary);
   return stored;
 }
 
-void vyre__cpu_cache_put(const vyre_host *host, const void *data, uint64_t size)
+void vyre__plugin_cache_put(const vyre_host *host, const unsigned char *key, const char *kind,
+                            const void *data, uint64_t size)
 {
-  const vyre__cpu_container *container = data;
-  if (!put(container->key, KERNEL, data, size))
-    vyre__plugin_log(host, VYRE_LOG_DEBUG, "cpu: a compiled kernel could not be cached");
+  if (!put(key, kind, NULL, 0, data, size))
+    vyre__plugin_log(host, VYRE_LOG_DEBUG, "a compiled kernel could not be cached");
 }
 
-bool vyre__cpu_cache_get_text(const unsigned char *key, char *out_text, uint64_t size)
+static seal make_seal(const unsigned char *key, const void *data, uint64_t size)
+{
+  vyre__plugin_sha256 hash;
+  seal made;
+  memcpy(made.magic, seal_magic, sizeof(made.magic));
+  memcpy(made.key, key, sizeof(made.key));
+  vyre__plugin_sha256_init(&hash);
+  vyre__plugin_sha256_add(&hash, made.magic, sizeof(made.magic));
+  vyre__plugin_sha256_add(&hash, made.key, sizeof(made.key));
+  vyre__plugin_sha256_add(&hash, data, size);
+  vyre__plugin_sha256_final(&hash, made.hash);
+  return made;
+}
+
+void *vyre__plugin_cache_get_sealed(const vyre_host *host, const unsigned char *key,
+                                    const char *kind, uint64_t *out_size)
+{
+  uint64_t size = 0;
+  char *data = vyre__plugin_cache_get(host, key, kind, &size);
+  if (!data)
+    return NULL;
+  if (size > sizeof(seal)) {
+    const seal wanted = make_seal(key, data + sizeof(seal), size - sizeof(seal));
+    if (memcmp(&wanted, data, sizeof(wanted)) == 0) {
+      memmove(data, data + sizeof(seal), size - sizeof(seal));
+      *out_size = size - sizeof(seal);
+      return data;
+    }
+  }
+  vyre__plugin_log(host, VYRE_LOG_DEBUG, "a cached kernel is damaged and is made again");
+  vyre__plugin_deallocate(host, data);
+  return NULL;
+}
+
+void vyre__plugin_cache_put_sealed(const vyre_host *host, const unsigned char *key,
+                                   const char *kind, const void *data, uint64_t size)
+{
+  const seal head = make_seal(key, data, size);
+  if (!put(key, kind, &head, sizeof(head), data, size))
+    vyre__plugin_log(host, VYRE_LOG_DEBUG, "a compiled kernel could not be cached");
+}
+
+bool vyre__plugin_cache_get_text(const unsigned char *key, char *out_text, uint64_t size)
 {
   char path[PATH_MAX];
   struct stat about;
@@ -187,7 +229,7 @@ bool vyre__cpu_cache_get_text(const unsigned char *key, char *out_text, uint64_t
   return got;
 }
 
-void vyre__cpu_cache_put_text(const unsigned char *key, const char *text)
+void vyre__plugin_cache_put_text(const unsigned char *key, const char *text)
 {
-  (void)put(key, TEXT, text, strlen(text));
+  (void)put(key, TEXT, NULL, 0, text, strlen(text));
 }

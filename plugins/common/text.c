@@ -1,7 +1,7 @@
 /*
  * text.c - looking for words in kernel source; see text.h.
  */
-#include "text.h"
+#include "plugins/common/text.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static uint64_t skip_opaque(const char *text, uint64_t size, uint64_t at)
   return at;
 }
 
-bool vyre__cpu_text_has_word(const char *text, uint64_t size, const char *const *words)
+bool vyre__plugin_text_has_word(const char *text, uint64_t size, const char *const *words)
 {
   for (uint64_t at = 0; at < size;) {
     uint64_t behind = skip_opaque(text, size, at);
