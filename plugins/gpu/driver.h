@@ -47,6 +47,9 @@ typedef struct vyre__gpu_facts {
   /* Why no persistent launch may run ("" if one may): a serialising variable, a memory checker, a
      device that cannot pre-empt … */
   char persistent_reason[VYRE_DEVICE_REASON_SIZE];
+  /* Why the device is listed but cannot be opened ("" if it can): too old, or closed to compute by
+     its administrator.  device_open() refuses with VYRE_ERROR_UNSUPPORTED and this text. */
+  char closed_reason[VYRE_DEVICE_REASON_SIZE];
 } vyre__gpu_facts;
 
 typedef struct vyre__gpu_limits {
@@ -130,7 +133,8 @@ typedef struct vyre__gpu_driver {
                          vyre__gpu_stream *stream);
 
   /* ---- code ---- */
-  /* `log` gets the driver's complaints (it compiles PTX), ends in NUL. */
+  /* `log` gets the driver's complaints (it compiles PTX), ends in NUL; `log_size` 0: none.  A text
+     (PTX) has a NUL behind its last byte, at code[size], which the driver reads. */
   vyre__gpu_code (*image_load)(const void *code, uint64_t size, char *log, uint64_t log_size,
                                vyre__gpu_image **out_image);
   vyre__gpu_code (*image_unload)(vyre__gpu_image *image);
