@@ -40,10 +40,11 @@ typedef struct vyre__gpu_facts {
   uint64_t max_workgroup_memory; /* static and dynamic together, what a launch may ask for */
   uint32_t max_workgroup[3], max_workgroup_items, max_groups[3];
   uint32_t compute_units, subgroup_size;
-  bool cooperative;    /* cooperative launches of module functions work */
-  bool stream_ordered; /* memory_take_async() and memory_give_async() work */
-  bool mapped_host;    /* pinned host memory has a device address and is coherent */
-  bool exclusive;      /* the device may be used by one process or thread only */
+  bool cooperative;           /* cooperative launches of module functions work */
+  uint32_t cooperative_spare; /* groups of occupancy() a unit that such a launch leaves free */
+  bool stream_ordered;        /* memory_take_async() and memory_give_async() work */
+  bool mapped_host;           /* pinned host memory has a device address and is coherent */
+  bool exclusive;             /* the device may be used by one process or thread only */
   /* Why no persistent launch may run ("" if one may): a serialising variable, a memory checker, a
      device that cannot pre-empt … */
   char persistent_reason[VYRE_DEVICE_REASON_SIZE];

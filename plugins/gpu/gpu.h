@@ -22,6 +22,9 @@
 #include <pthread.h>
 
 #define VYRE__GPU_EVENTS_KEPT 64u
+#define VYRE__GPU_MAX_BINDINGS 96u /* vyre_backend_device_info.max_bindings */
+#define VYRE__GPU_HANDLES_KEPT 64u
+#define VYRE__GPU_STREAMS_KEPT 4u
 
 typedef struct vyre__gpu_staging vyre__gpu_staging; /* staging.h */
 
@@ -46,6 +49,17 @@ struct vyre_backend_device {
   uint64_t epoch_ns;
 
   uint32_t resident; /* persistent launches that have not ended */
+
+  /* Kept from launch to launch (pending.c, persistent.c); all of it starts as zeros. */
+  vyre_backend_pending *spare; /* released handles with their two events */
+  uint32_t spare_count;
+  vyre__gpu_stream *streams[VYRE__GPU_STREAMS_KEPT]; /* of persistent launches, free to use */
+  uint32_t stream_count;
+  bool persists; /* has prepared for persistent launches */
+
+  /* Cooperative launches (cooperative.c), under its own lock. */
+  vyre__gpu_event *cooperative;          /* behind the latest one, NULL before the first */
+  vyre_backend_device *cooperative_next; /* another device with one */
 };
 
 struct vyre_backend_buffer {
@@ -119,6 +133,14 @@ vyre_status vyre__gpu_event_time(vyre_backend_device *device, vyre__gpu_event *e
 vyre_status vyre__gpu_check_range(const vyre_backend_buffer *buffer, uint64_t offset, uint64_t size,
                                   const char *what, vyre_error *err);
 
+/* ---- pending.c ---- */
+
+/*
+ * Drops what a device keeps for its launches; device_close() calls it before the pool of events and
+ * the streams go, with the context current unless the device is lost.
+ */
+void vyre__gpu_launches_drop(vyre_backend_device *device);
+
 /* ---- slots of the table, by file ---- */
 
 /* device.c */
@@ -140,7 +162,7 @@ void vyre__gpu_module_unload(vyre_backend_device *device, vyre_backend_module *m
 vyre_status vyre__gpu_kernel_find(vyre_backend_module *module, const char *name,
                                   vyre_backend_kernel **out_kernel, vyre_kernel_info *out_info,
                                   vyre_error *err);
-/* dispatch.c */
+/* dispatch.c, cooperative.c */
 vyre_status vyre__gpu_dispatch(vyre_backend_device *device, const vyre_dispatch_desc *desc,
                                vyre_backend_pending **out_pending, vyre_error *err);
 vyre_status vyre__gpu_cooperative_groups(vyre_backend_device *device, vyre_backend_kernel *kernel,
