@@ -4,32 +4,18 @@
 #ifndef VYRE_CPU_SANITIZER_H
 #define VYRE_CPU_SANITIZER_H
 
-#include "vyre_types.h"
+#include "plugins/common/sanitizer.h"
 
 #include <stddef.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define VYRE__CPU_ASAN 1
-#elif __has_feature(thread_sanitizer)
-#define VYRE__CPU_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define VYRE__CPU_ASAN 1
-#elif defined(__SANITIZE_THREAD__)
-#define VYRE__CPU_TSAN 1
-#endif
-
 /* The kind, and the flag that builds kernels with the same one. */
-#if defined(VYRE__CPU_ASAN)
-#define VYRE__CPU_SANITIZER VYRE_SANITIZER_ADDRESS
+#define VYRE__CPU_SANITIZER VYRE__PLUGIN_SANITIZER
+#if defined(VYRE__PLUGIN_ASAN)
+#define VYRE__CPU_ASAN 1
 #define VYRE__CPU_SANITIZER_FLAG "-fsanitize=address"
-#elif defined(VYRE__CPU_TSAN)
-#define VYRE__CPU_SANITIZER VYRE_SANITIZER_THREAD
+#elif defined(VYRE__PLUGIN_TSAN)
+#define VYRE__CPU_TSAN 1
 #define VYRE__CPU_SANITIZER_FLAG "-fsanitize=thread"
-#else
-#define VYRE__CPU_SANITIZER VYRE_SANITIZER_NONE
 #endif
 
 #if defined(VYRE__CPU_ASAN)

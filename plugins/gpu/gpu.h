@@ -3,7 +3,10 @@
  *
  * Streams: launches and the copies of resident buffers run on `compute`, in the order of the calls
  * (DISP-020, BUF-004); the bytes of HOST bindings come in on `copy`, which a launch waits for by an
- * event.  A persistent launch has a stream of its own.  Nothing uses the vendor's default stream.
+ * event.  `copy` never waits for a launch: uploads and downloads first wait for what is on
+ * `compute` and then go there, so that the pinned chunks are never held by somebody who waits for a
+ * launch.  A persistent launch has a stream of its own, and so has the clock.  Nothing uses the
+ * vendor's default stream.
  *
  * Memory while a persistent launch is resident: the host ends it before it allocates or frees
  * (DISP-012; VYRE_CAP_ALLOC_WHILE_RESIDENT is off), but dispatch(), upload() and read() go on, so
@@ -22,6 +25,7 @@
 #include <pthread.h>
 
 #define VYRE__GPU_EVENTS_KEPT 64u
+#define VYRE__GPU_MAX_BINDINGS 96u /* VYRE__GPU_IDS of launch_layout.h */
 #define VYRE__GPU_MAX_BINDINGS 96u /* vyre_backend_device_info.max_bindings */
 #define VYRE__GPU_HANDLES_KEPT 64u
 #define VYRE__GPU_STREAMS_KEPT 4u
@@ -33,22 +37,26 @@ struct vyre_backend_device {
   uint32_t index;
   vyre__gpu_facts facts;
   vyre__gpu_context *context;
-  vyre__gpu_stream *compute, *copy;
+  vyre__gpu_stream *compute, *copy, *clock;
   vyre__gpu_staging *staging;
 
   pthread_mutex_t lock;
   bool lost; /* atomic: latched by a sticky error; everything answers DEVICE_LOST from then on */
-  vyre__gpu_code lost_code; /* the vendor's, of the first one */
+  vyre__gpu_code lost_code; /* atomic: the vendor's, of the first one; written before `lost` */
 
   /* Events that are free to use, timed ones: made when first needed (event.c). */
   vyre__gpu_event *events[VYRE__GPU_EVENTS_KEPT];
   uint32_t event_count;
 
-  /* The device's clock (clock.c): nanoseconds of CLOCK_MONOTONIC at `epoch`, which is moved on. */
+  /* The device's clock (clock.c), guarded by `lock`: the time at `epoch`, which is moved on. */
   vyre__gpu_event *epoch;
-  uint64_t epoch_ns;
+  uint64_t epoch_ns;      /* on the device's clock */
+  uint64_t epoch_host_ns; /* when it was recorded, by the host's */
+  uint64_t clock_last_ns; /* the latest time that was told */
 
   uint32_t resident; /* persistent launches that have not ended */
+
+  vyre_backend_device *next_open; /* device.c, guarded by a lock of its own */
 
   /* Kept from launch to launch (pending.c, persistent.c); all of it starts as zeros. */
   vyre_backend_pending *spare; /* released handles with their two events */
@@ -106,24 +114,51 @@ vyre_status vyre__gpu_enter(vyre_backend_device *device, vyre__gpu_scope *scope,
 void vyre__gpu_leave(vyre__gpu_scope *scope);
 
 /*
+ * For giving back what the vendor handed out: enters and asks for no error record.  False if it
+ * could not, and always on a lost device: what is there goes with the dead context, which a later
+ * open may already have reset.  To be left like any scope.
+ */
+bool vyre__gpu_enter_to_free(vyre_backend_device *device, vyre__gpu_scope *scope);
+
+/* DEVICE_LOST with the first vendor's code if the device is latched as lost. */
+vyre_status vyre__gpu_check_lost(vyre_backend_device *device, vyre_error *err);
+
+/*
  * Turns a driver's code into a status: VYRE_OK for 0.  Otherwise an error whose message is
- * "WHAT: NAME (NUMBER)", with the vendor's number in it; a sticky code latches the device as lost.
- * `device` may be NULL.
+ * "WHAT: NAME (NUMBER)", with the vendor's number in it; a sticky code latches the device as lost
+ * and is DEVICE_LOST.  `device` may be NULL.
  */
 vyre_status vyre__gpu_result(vyre_backend_device *device, vyre__gpu_code code, const char *what,
                              vyre_error *err);
 
 /* ---- event.c ---- */
 
-/* A timed event from the pool, or a new one.  The context is current; `lock` is not held. */
+/* A timed event from the pool, or a new one; event_sync() sleeps on it.  The context is current;
+ * `lock` is not held. */
 vyre_status vyre__gpu_event_take(vyre_backend_device *device, vyre__gpu_event **out_event,
                                  vyre_error *err);
-/* Gives it back; NULL is accepted. */
+/* Gives it back; NULL is accepted.  Nobody waits for it any more.  Needs no context. */
 void vyre__gpu_event_give(vyre_backend_device *device, vyre__gpu_event *event);
+/*
+ * Waits for a recorded event without limit: looks often at first, then sleeps in the driver.  The
+ * context is current; `lock` is not held.
+ */
+vyre_status vyre__gpu_event_wait(vyre_backend_device *device, vyre__gpu_event *event,
+                                 const char *what, vyre_error *err);
+/* Waits for everything that is on the stream now, by an event from the pool. */
+vyre_status vyre__gpu_stream_settle(vyre_backend_device *device, vyre__gpu_stream *stream,
+                                    const char *what, vyre_error *err);
+/* The device's events, at its end. */
+void vyre__gpu_events_drop(vyre_backend_device *device);
 
 /* ---- clock.c ---- */
 
-/* A recorded, finished event's time in nanoseconds on the clock of device_clock(). */
+/* At open: the first epoch.  The context is current. */
+vyre_status vyre__gpu_clock_start(vyre_backend_device *device, vyre_error *err);
+/*
+ * A recorded, finished event's time in nanoseconds on the clock of device_clock().  The context is
+ * current; `lock` is not held.
+ */
 vyre_status vyre__gpu_event_time(vyre_backend_device *device, vyre__gpu_event *event,
                                  uint64_t *out_ns, vyre_error *err);
 

@@ -1,10 +1,14 @@
 /*
  * staging.h - host bytes on their way to and from a device, through pinned chunks.
  *
- * A device has a fixed number of pinned chunks, made when it is opened.  Copies of any size go
- * through them piece by piece, two pieces at a time, so that the host's copy of one runs beside the
- * link's copy of the other.  A transfer waits for a free chunk, whose users are copies and never
- * launches that can be resident for long; it allocates nothing (gpu.h says why).
+ * A device has a fixed number of pinned chunks, made when it is opened: some small ones for the
+ * bytes of little bindings, some large ones for the rest.  Copies of any size go through them piece
+ * by piece, two pieces at a time, so that the host's copy of one runs beside the link's copy of the
+ * other.  A transfer waits for a free chunk and allocates nothing (gpu.h says why).
+ *
+ * Chunks are shared by all threads, so give these calls a stream that no launch is on
+ * (device->copy), after a wait for the launch whose bytes are moved: then a chunk is never held for
+ * longer than a copy takes, and dispatch() never waits for a launch.
  */
 #ifndef VYRE_GPU_STAGING_H
 #define VYRE_GPU_STAGING_H
