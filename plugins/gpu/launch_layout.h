@@ -3,7 +3,8 @@
  * in front of the preludes (C++ of a run-time compiler), so it has no include and uses the fixed
  * types of the kernel language; launch.h checks it against <stdint.h>.
  *
- * The entry of n bindings has n + 1 parameters:
+ * The entry of n bindings has n + 1 parameters.  Its name is that of the segment, or the segment's
+ * behind the prefix `vyre_entry_`, which is looked for first and which the preludes write:
  *
  *     void NAME(vyre_u64 a0, …, vyre_u64 an-1, vyre__gpu_launch launch)
  *
