@@ -25,7 +25,6 @@
 #include <pthread.h>
 
 #define VYRE__GPU_EVENTS_KEPT 64u
-#define VYRE__GPU_MAX_BINDINGS 96u /* VYRE__GPU_IDS of launch_layout.h */
 #define VYRE__GPU_MAX_BINDINGS 96u /* vyre_backend_device_info.max_bindings */
 #define VYRE__GPU_HANDLES_KEPT 64u
 #define VYRE__GPU_STREAMS_KEPT 4u
@@ -95,7 +94,8 @@ struct vyre_backend_kernel {
   vyre__gpu_function *function;
   vyre__gpu_limits limits;
   uint32_t parameters; /* UINT32_MAX: the driver cannot say */
-  char name[];
+  bool is_fused;       /* its groups wait for each other (DISP-013) */
+  char name[];         /* as it was asked for */
 };
 
 /* ---- context.c: a device's context for the length of a call, and what its errors mean ---- */
@@ -120,8 +120,10 @@ void vyre__gpu_leave(vyre__gpu_scope *scope);
  */
 bool vyre__gpu_enter_to_free(vyre_backend_device *device, vyre__gpu_scope *scope);
 
-/* DEVICE_LOST with the first vendor's code if the device is latched as lost. */
-vyre_status vyre__gpu_check_lost(vyre_backend_device *device, vyre_error *err);
+/* True once the device is latched as lost. */
+bool vyre__gpu_is_lost(const vyre_backend_device *device);
+/* DEVICE_LOST with the first vendor's code if it is. */
+vyre_status vyre__gpu_check_lost(const vyre_backend_device *device, vyre_error *err);
 
 /*
  * Turns a driver's code into a status: VYRE_OK for 0.  Otherwise an error whose message is
@@ -172,7 +174,7 @@ vyre_status vyre__gpu_check_range(const vyre_backend_buffer *buffer, uint64_t of
 
 /*
  * Drops what a device keeps for its launches; device_close() calls it before the pool of events and
- * the streams go, with the context current unless the device is lost.
+ * the streams go.  Enters the context itself.
  */
 void vyre__gpu_launches_drop(vyre_backend_device *device);
 
