@@ -236,10 +236,19 @@ typedef struct vyre_device_request {
   uint32_t struct_size;
   vyre_policy policy;
   const char *selector;
+  /*
+   * A queue of the vendor's (CUstream, …) that the device is to use; see "Native objects".  Handle
+   * 0: one of its own.  The queue outlives the device.  A device that cannot is UNSUPPORTED, one of
+   * another vendor INVALID_ARGUMENT.
+   */
+  vyre_native_handle queue;
 } vyre_device_request;
 #define VYRE_DEVICE_REQUEST_INIT                                                                   \
   {                                                                                                \
-    (uint32_t)sizeof(vyre_device_request), VYRE_POLICY_REQUIRE, 0                                  \
+    (uint32_t)sizeof(vyre_device_request), VYRE_POLICY_REQUIRE, 0,                                 \
+    {                                                                                              \
+      (uint32_t)sizeof(vyre_native_handle), 0, 0                                                   \
+    }                                                                                              \
   }
 
 /*
@@ -266,6 +275,7 @@ VYRE_API const char *vyre_device_choice(const vyre_device *device, bool *out_fel
  * that was made on it before stays lost; new objects work.  No other call on the device or on what
  * was made on it runs meanwhile; destroy that first where possible, so that the device is closed
  * before it is opened again.  Does nothing if the device is not lost; on an error it stays lost.
+ * It goes on with a queue of its own, since the application's may have gone with the context.
  * Destroys what lives in the process's primary context of that device, other libraries' work
  * included.
  */
@@ -296,6 +306,54 @@ VYRE_API vyre_status vyre_buffer_fill(vyre_buffer *buffer, uint64_t offset, uint
 VYRE_API vyre_status vyre_buffer_copy(vyre_buffer *destination, uint64_t destination_offset,
                                       const vyre_buffer *source, uint64_t source_offset,
                                       uint64_t size, vyre_error *err);
+
+/* ------------------------------------------------------------------------------------------------
+ * Native objects: sharing memory, events and a queue with the application's own use of the device
+ * ------------------------------------------------------------------------------------------------
+ *
+ * What is on the device already need not be copied, and the host need not wait in between:
+ *
+ *     vyre_native_handle ready = {sizeof ready, VYRE_NATIVE_CUDA, (uint64_t)my_event}, done = …;
+ *     vyre_buffer_import(device, &my_memory, &buffer, &err);
+ *     vyre_device_wait_event(device, &ready, &err);    dispatches from here on wait for it
+ *     vyre_dispatch_buffers(program, …);
+ *     vyre_device_record_event(device, &done, &err);   and this one tells when they have ended
+ *
+ * All of it is UNSUPPORTED on a device without the capability, and INVALID_ARGUMENT for another
+ * vendor's objects.
+ */
+
+/*
+ * [any] Wraps memory of the caller, which stays alive until vyre_buffer_destroy() and is left as it
+ * is by it.  VYRE_CAP_IMPORT_EXPORT.
+ */
+VYRE_API vyre_status vyre_buffer_import(vyre_device *device, const vyre_native_memory *memory,
+                                        vyre_buffer **out_buffer, vyre_error *err);
+/* [any] The buffer's native memory, valid until vyre_buffer_destroy(). */
+VYRE_API vyre_status vyre_buffer_export(const vyre_buffer *buffer, vyre_native_memory *out_memory,
+                                        vyre_error *err);
+
+/*
+ * [any] VYRE_CAP_INTEROP, for this call and the next three.  Dispatches and copies that begin after
+ * it on this device wait on the device for the event; the call waits for nothing.  An engine's
+ * resident launch does not wait for it.
+ */
+VYRE_API vyre_status vyre_device_wait_event(vyre_device *device, const vyre_native_handle *event,
+                                            vyre_error *err);
+/*
+ * [any] Marks the event when all has ended that was put on the device's queue before.  A dispatch
+ * that was waited for is on the queue as a whole; of one that was only started the passes that have
+ * not begun may be missing.  With handle 0 the device makes the event: released by
+ * vyre_device_release_event(), or by the vendor's own call.
+ */
+VYRE_API vyre_status vyre_device_record_event(vyre_device *device, vyre_native_handle *event,
+                                              vyre_error *err);
+/* [any] */
+VYRE_API vyre_status vyre_device_release_event(vyre_device *device, const vyre_native_handle *event,
+                                               vyre_error *err);
+/* [any] The queue that the device uses: borrowed, valid until it is closed or recovered. */
+VYRE_API vyre_status vyre_device_queue(vyre_device *device, vyre_native_handle *out_queue,
+                                       vyre_error *err);
 
 /* ------------------------------------------------------------------------------------------------
  * Kernel code

@@ -1,5 +1,5 @@
 /*
- * vyre_backend.h - the plugin ABI, version 0.2.
+ * vyre_backend.h - the plugin ABI, version 0.3.
  *
  * This header is the specification of a vyre plugin: one shared object per vendor that fills in the
  * table `vyre_backend` below.  A plugin includes this file (and, for the words of the kernel
@@ -21,7 +21,7 @@
  *   ABI-001  Every structure that crosses starts with `struct_size`, set by whoever made it to the
  *            size that it knows.  A reader accepts a larger size and ignores what it does not know;
  *            it refuses one that is smaller than the size at the entry's introduction
- *            (VYRE_…_SIZE_0_1, _0_2) with VYRE_ERROR_INVALID_ARGUMENT.  Equality is never demanded.
+ *            (VYRE_…_SIZE_0_1, …) with VYRE_ERROR_INVALID_ARGUMENT.  Equality is never demanded.
  *   ABI-002  Whoever fills an out-structure writes at most the smaller of the two sizes and sets
  *            `struct_size` to it.
  *   ABI-003  Fields and slots are only appended.  A slot past the table's `struct_size` counts as
@@ -60,7 +60,7 @@ extern "C" {
 #endif
 
 #define VYRE_ABI_MAJOR 0u
-#define VYRE_ABI_MINOR 2u
+#define VYRE_ABI_MINOR 3u
 
 /* The value of `header_version` that a plugin stores: what it was compiled against. */
 #define VYRE_ABI_VERSION ((VYRE_ABI_MAJOR << 16) | VYRE_ABI_MINOR)
@@ -286,6 +286,9 @@ typedef struct vyre_binding {
  */
 #define VYRE_DISPATCH_COOPERATIVE (1ull << 1)
 
+/* Binding ids are below this; a program has at most 64 buffers, the rest are the core's own. */
+#define VYRE_BINDING_IDS 96u
+
 typedef struct vyre_dispatch_desc {
   uint32_t struct_size;
   uint32_t binding_count;
@@ -297,7 +300,7 @@ typedef struct vyre_dispatch_desc {
   uint32_t workgroup[3];        /* items per group, each at least 1 */
   const void *push;             /* push constants, copied by the call; NULL if push_size is 0 */
   uint32_t push_size;
-  uint32_t id_limit; /* one more than the largest binding id */
+  uint32_t id_limit; /* one more than the largest binding id, at most VYRE_BINDING_IDS */
 } vyre_dispatch_desc;
 
 /*
@@ -367,28 +370,26 @@ typedef struct vyre_passes_desc {
   uint32_t tested;         /* 0 or 1 */
 } vyre_passes_desc;
 
-/* vyre_backend_device_options: none in 0.1. */
+/*
+ * vyre_backend_device_options - NULL in device_open() is the same as zeros.
+ *   INT-004  Since 0.3.  With a `queue` (VYRE_CAP_INTEROP) the device puts its launches and copies
+ *            on that queue of the vendor's, PERSISTENT launches excepted; its owner keeps it until
+ *            device_close(), which leaves it as it is.  UNSUPPORTED without the capability,
+ *            INVALID_ARGUMENT for another vendor's.
+ */
 typedef struct vyre_backend_device_options {
   uint32_t struct_size;
   uint32_t reserved;
   uint64_t flags; /* 0 */
+
+  /* -------- since 0.3 -------- */
+  vyre_native_handle queue; /* handle 0: one of the plugin's own */
 } vyre_backend_device_options;
 
 /* ------------------------------------------------------------------------------------------------
  * Buffers (tier 2) and coherent memory (tier 4)
  * ------------------------------------------------------------------------------------------------
  */
-
-#define VYRE_NATIVE_HOST_POINTER 1u /* `handle` is a host address that the device can use */
-#define VYRE_NATIVE_DEVICE_POINTER 2u
-
-/* Native memory that is lent to, or taken from, a plugin. */
-typedef struct vyre_native_memory {
-  uint32_t struct_size;
-  uint32_t type;   /* VYRE_NATIVE_… */
-  uint64_t handle; /* address or handle */
-  uint64_t size;   /* bytes */
-} vyre_native_memory;
 
 typedef struct vyre_coherent_memory {
   uint32_t struct_size;
@@ -612,7 +613,42 @@ typedef struct vyre_backend {
   vyre_status (*device_clock)(vyre_backend_device *device, uint64_t *out_device_ns,
                               uint64_t *out_host_ns, vyre_error *err);
 
-  /* Queues, events and sequences of tier 5 are appended here. */
+  /* ================ since 0.3 ================ */
+
+  /* -------- tier 5: VYRE_CAP_INTEROP; all or none -------- */
+
+  /*
+   * [any] An event of the vendor's that is reached when every launch and copy before it on this
+   * device handle has ended, PERSISTENT ones excepted.  Waits for nothing.
+   *   INT-001  `event->handle` 0: the plugin makes the event and stores type and handle; it belongs
+   *            to the caller until event_release(), or until the vendor's own call releases it.
+   *            Otherwise the caller's own event is recorded, or UNSUPPORTED if events of this
+   *            vendor cannot be.
+   *   INT-003  Another vendor's type is VYRE_ERROR_INVALID_ARGUMENT with have and want.
+   */
+  vyre_status (*event_record)(vyre_backend_device *device, vyre_native_handle *event,
+                              vyre_error *err);
+
+  /*
+   * [any] INT-002  Launches and copies that are called for afterwards on this handle begin when the
+   *       event is reached, PERSISTENT ones excepted.  The call itself waits for nothing, and the
+   *       event may be released after it.  Handle 0 is VYRE_ERROR_INVALID_ARGUMENT.
+   */
+  vyre_status (*event_wait)(vyre_backend_device *device, const vyre_native_handle *event,
+                            vyre_error *err);
+
+  /* [any] Releases an event that event_record() made; what waits for it still does. */
+  vyre_status (*event_release)(vyre_backend_device *device, const vyre_native_handle *event,
+                               vyre_error *err);
+
+  /*
+   * [any] INT-005  The queue that launches and copies of this handle go to: borrowed, valid until
+   *       device_close().
+   */
+  vyre_status (*queue_export)(vyre_backend_device *device, vyre_native_handle *out_queue,
+                              vyre_error *err);
+
+  /* Sequences of tier 5 are appended here. */
 } vyre_backend;
 
 /*
@@ -640,6 +676,9 @@ typedef struct vyre_backend {
 #define VYRE_BACKEND_DEVICE_INFO_SIZE_0_2 VYRE__END(vyre_backend_device_info, grid_sync_reason)
 #define VYRE_BACKEND_TIMES_SIZE_0_2 VYRE__END(vyre_backend_times, ended_ns)
 #define VYRE_PASSES_DESC_SIZE_0_2 VYRE__END(vyre_passes_desc, tested)
+#define VYRE_BACKEND_SIZE_0_3 VYRE__END(vyre_backend, queue_export)
+#define VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_3 VYRE__END(vyre_backend_device_options, queue)
+#define VYRE_NATIVE_HANDLE_SIZE_0_3 VYRE__END(vyre_native_handle, handle)
 
 /*
  * vyre_backend_query - the one symbol that a plugin exports, and the first call that it gets.

@@ -43,6 +43,7 @@ typedef uint32_t vyre_device_class;
 /* Opening, loading, allocating and freeing never wait for a persistent launch to end. */
 #define VYRE_CAP_ALLOC_WHILE_RESIDENT (1ull << 7)
 #define VYRE_CAP_TIMESTAMPS (1ull << 8) /* tier 5: start and end of each launch, device_clock() */
+#define VYRE_CAP_INTEROP (1ull << 9)    /* tier 5: the vendor's own events and queue */
 
 /* Forward progress of the groups of one launch. */
 typedef uint32_t vyre_progress;
@@ -66,6 +67,33 @@ typedef uint32_t vyre_grid_sync;
 #define VYRE_DEVICE_NAME_SIZE 128
 #define VYRE_DEVICE_ID_SIZE 64
 #define VYRE_DEVICE_REASON_SIZE 256
+
+/*
+ * Things of the vendor's own that an application and a plugin lend each other, so that data which
+ * is on the device already is not copied.
+ */
+typedef uint32_t vyre_native_type;
+#define VYRE_NATIVE_HOST_POINTER 1u   /* memory: a host address that the device can use */
+#define VYRE_NATIVE_DEVICE_POINTER 2u /* memory: CUdeviceptr, hipDeviceptr_t */
+#define VYRE_NATIVE_OPENCL_MEMORY 3u  /* memory: cl_mem */
+#define VYRE_NATIVE_CUDA 16u          /* CUevent, CUstream */
+#define VYRE_NATIVE_HIP 17u           /* hipEvent_t, hipStream_t */
+#define VYRE_NATIVE_OPENCL 18u        /* cl_event, cl_command_queue */
+#define VYRE_NATIVE_OTHER 0x10000u    /* and above: a vendor's that has no number here yet */
+
+typedef struct vyre_native_memory {
+  uint32_t struct_size;
+  vyre_native_type type; /* one of memory */
+  uint64_t handle;       /* address or handle */
+  uint64_t size;         /* bytes */
+} vyre_native_memory;
+
+/* An event or a queue.  `handle` 0 is none. */
+typedef struct vyre_native_handle {
+  uint32_t struct_size;
+  vyre_native_type type;
+  uint64_t handle;
+} vyre_native_handle;
 
 /* A time in nanoseconds that the device or plugin does not measure. */
 #define VYRE_TIME_ABSENT UINT64_MAX

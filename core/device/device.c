@@ -173,7 +173,7 @@ static vyre_status reopen(vyre_device *device, vyre_error *err)
     if (!retired)
       return VYRE_FAIL_MEMORY(err, "recovering a device");
   }
-  status = vyre__backend_open(device->backend, device->backend_index, &handle, err);
+  status = vyre__backend_open(device->backend, device->backend_index, NULL, &handle, err);
   if (status) {
     vyre__deallocate(&device->allocator, retired);
     return status;

@@ -13,12 +13,19 @@
 #define REQUEST_SIZE_0_1 VYRE__SIZE_TO(vyre_device_request, selector)
 
 vyre_status vyre__backend_open(const vyre_backend *backend, uint32_t index,
-                               vyre_backend_device **out_handle, vyre_error *err)
+                               const vyre_native_handle *queue, vyre_backend_device **out_handle,
+                               vyre_error *err)
 {
   vyre_backend_device_options options = {.struct_size = (uint32_t)sizeof options};
   vyre_error said = VYRE_ERROR_INIT;
   vyre_backend_device *handle = NULL;
-  vyre_status status = backend->device_open(index, &options, &handle, &said);
+  vyre_status status;
+  options.queue.struct_size = (uint32_t)sizeof options.queue;
+  if (queue) {
+    options.queue.type = queue->type;
+    options.queue.handle = queue->handle;
+  }
+  status = backend->device_open(index, &options, &handle, &said);
   if (status)
     return vyre__plugin_error(err, backend, "device_open", status, &said);
   if (!handle)
@@ -46,6 +53,10 @@ static vyre_status read_request(const vyre_context *context, const vyre_device_r
   if (request->policy > VYRE_POLICY_ALLOW_FALLBACK)
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use one of VYRE_POLICY_…",
                      "request.policy %u is unknown", request->policy);
+  if (request->queue.handle &&
+      request->queue.struct_size < VYRE__SIZE_TO(vyre_native_handle, handle))
+    return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set its struct_size to its sizeof",
+                     "request.queue.struct_size is %u", request->queue.struct_size);
   if (request->selector)
     return VYRE_OK;
   if (!(context->flags & VYRE_CONTEXT_IGNORE_ENVIRONMENT))
@@ -119,10 +130,16 @@ static vyre_status nothing_opened(const vyre_context *context, const vyre__selec
 /* ---- opening ---- */
 
 static vyre_status open_one(vyre_context *context, const vyre__listed_device *listed,
-                            vyre_device **out_device, vyre_error *err)
+                            const vyre_native_handle *queue, vyre_device **out_device,
+                            vyre_error *err)
 {
   vyre_status status;
-  vyre_device *device = vyre__allocate_zeroed(&context->allocator, 1, sizeof *device);
+  vyre_device *device = NULL;
+  if (queue->handle && !(listed->info.capabilities & VYRE_CAP_INTEROP))
+    return VYRE_FAIL(err, VYRE_ERROR_UNSUPPORTED,
+                     "leave the request's queue empty, or choose a device with VYRE_CAP_INTEROP",
+                     "device %s takes no queue of the application", listed->info.selector);
+  device = vyre__allocate_zeroed(&context->allocator, 1, sizeof *device);
   if (!device)
     return VYRE_FAIL_MEMORY(err, "a device");
   status = vyre__site_get(context->process, listed->backend, listed->backend_index, &listed->info,
@@ -130,7 +147,8 @@ static vyre_status open_one(vyre_context *context, const vyre__listed_device *li
   if (!status)
     status = vyre__site_quiesce(device->site, NULL, err);
   if (!status) {
-    status = vyre__backend_open(listed->backend, listed->backend_index, &device->handle, err);
+    status =
+        vyre__backend_open(listed->backend, listed->backend_index, queue, &device->handle, err);
     vyre__site_resume(device->site);
   }
   if (status) {
@@ -155,14 +173,15 @@ static vyre_status open_one(vyre_context *context, const vyre__listed_device *li
  * first failure.
  */
 static vyre_device *open_in_order(vyre_context *context, vyre__selection *selection,
-                                  uint32_t *out_place, vyre_error *first)
+                                  const vyre_native_handle *queue, uint32_t *out_place,
+                                  vyre_error *first)
 {
   vyre_device *device = NULL;
   uint32_t place;
   for (place = 0; place < selection->order_count; place++) {
     uint32_t index = selection->order[place];
     vyre_error failure = VYRE_ERROR_INIT;
-    if (!open_one(context, &context->devices.rows[index], &device, &failure)) {
+    if (!open_one(context, &context->devices.rows[index], queue, &device, &failure)) {
       *out_place = place;
       return device;
     }
@@ -200,7 +219,7 @@ vyre_status vyre_device_open(vyre_context *context, const vyre_device_request *r
       vyre__error_prefix(err, "VYRE_DEVICE='%.200s': ", given.selector);
     return status;
   }
-  device = open_in_order(context, &selection, &place, &first);
+  device = open_in_order(context, &selection, &given.queue, &place, &first);
   if (!device) {
     status = nothing_opened(context, &selection, from_environment, &first, err);
     goto done;

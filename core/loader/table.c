@@ -28,7 +28,9 @@ static const char update[] = "update the plugin, or report this to whoever made 
 /* The size of the table at the introduction of its last slot; a later minor has no less. */
 static uint32_t least_size(const vyre_backend *table)
 {
-  return table->abi_minor >= 2 ? VYRE_BACKEND_SIZE_0_2 : VYRE_BACKEND_SIZE_0_1;
+  return table->abi_minor >= 3   ? VYRE_BACKEND_SIZE_0_3
+         : table->abi_minor >= 2 ? VYRE_BACKEND_SIZE_0_2
+                                 : VYRE_BACKEND_SIZE_0_1;
 }
 
 static vyre_status check_versions(const vyre_backend *table, const vyre_host *host, vyre_error *err)
@@ -185,6 +187,23 @@ static vyre_status check_tier_2(const vyre_backend *table, vyre_error *err)
   return VYRE_OK;
 }
 
+static bool has_interop(const vyre_backend *table)
+{
+  return VYRE__HAS_SLOT(table, event_record);
+}
+
+static vyre_status check_interop(const vyre_backend *table, vyre_error *err)
+{
+  const slot_row slots[] = {SLOT(event_record), SLOT(event_wait), SLOT(event_release),
+                            SLOT(queue_export)};
+  size_t i;
+  for (i = 1; i < sizeof slots / sizeof slots[0]; i++)
+    if (slots[i].filled != slots[0].filled)
+      return BROKEN(err, "native events are all or none: %s is filled and %s is NULL (ABI-003)",
+                    slots[slots[0].filled ? 0 : i].name, slots[slots[0].filled ? i : 0].name);
+  return VYRE_OK;
+}
+
 /* ---- sanitizer ---- */
 
 /* For a plugin whose runtime the file does not show; see elf.c. */
@@ -214,6 +233,8 @@ vyre_status vyre__table_check(const vyre_backend *table, const vyre_host *host, 
     status = check_tier_1(table, err);
   if (!status)
     status = check_tier_2(table, err);
+  if (!status && table->abi_minor >= 3)
+    status = check_interop(table, err);
   if (!status)
     status = check_sanitizer(table, err);
   return status;
@@ -222,6 +243,7 @@ vyre_status vyre__table_check(const vyre_backend *table, const vyre_host *host, 
 /* ---- a device's promises ---- */
 
 #define SINCE_0_2 VYRE_CAP_TIMESTAMPS
+#define SINCE_0_3 VYRE_CAP_INTEROP
 
 void vyre__device_info_limit(const vyre_backend *table, vyre_backend_device_info *info)
 {
@@ -232,6 +254,8 @@ void vyre__device_info_limit(const vyre_backend *table, vyre_backend_device_info
   memset((char *)info + filled, 0, sizeof *info - filled);
   if (table->abi_minor < 2)
     info->capabilities &= ~(uint64_t)SINCE_0_2;
+  if (table->abi_minor < 3)
+    info->capabilities &= ~(uint64_t)SINCE_0_3;
 }
 
 static vyre_status check_grid_sync(const vyre_backend *table, const vyre_backend_device_info *info,
@@ -276,6 +300,7 @@ static vyre_status check_promises(const vyre_backend *table, const vyre_backend_
       {VYRE_CAP_SUBGROUPS, "VYRE_CAP_SUBGROUPS", info->subgroup_size > 0, "a subgroup_size"},
       {VYRE_CAP_TIMESTAMPS, "VYRE_CAP_TIMESTAMPS", VYRE__HAS_SLOT(table, device_clock),
        "device_clock"},
+      {VYRE_CAP_INTEROP, "VYRE_CAP_INTEROP", has_interop(table), "the slots of native events"},
   };
   size_t i;
   for (i = 0; i < sizeof rows / sizeof rows[0]; i++)

@@ -53,7 +53,7 @@ static void versions_are_negotiated(void **state)
   refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.1 to 0.3");
   host = plugin.host;
   host.abi_minor_min = host.abi_minor_max = VYRE_ABI_MINOR + 1;
-  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.3 to 0.3");
+  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.4 to 0.4");
   host.abi_minor_min = host.abi_minor_max = 0;
   refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.0 to 0.0");
   host.abi_minor_min = 2;
@@ -177,6 +177,7 @@ static void the_table_is_complete(void **state)
   assert_non_null(b->coherent_alloc);
   assert_true(b->struct_size >= VYRE_BACKEND_SIZE_0_3);
   assert_true(b->cooperative_groups && b->device_clock);
+  assert_null(b->event_record);    /* no vendor whose events it could share */
   assert_null(b->dispatch_passes); /* for devices that cannot synchronise their grid */
   assert_true(b->format_count >= 2);
   for (uint32_t i = 0; i < b->format_count; ++i) {

@@ -31,16 +31,16 @@ typedef struct later_backend {
 } later_backend;
 
 #define TABLE_SIZE                                                                                 \
-  (IS(short_struct)                 ? (uint32_t)offsetof(vyre_backend, pending_read)               \
-   : IS(short_0_2) || IS(minor_1)   ? VYRE_BACKEND_SIZE_0_1                                        \
-   : IS(large_table) || IS(minor_3) ? (uint32_t)sizeof(later_backend)                              \
-                                    : (uint32_t)sizeof(vyre_backend))
+  (IS(short_struct)                    ? (uint32_t)offsetof(vyre_backend, pending_read)            \
+   : IS(short_0_2) || IS(minor_1)      ? VYRE_BACKEND_SIZE_0_1                                     \
+   : IS(large_table) || IS(minor_next) ? (uint32_t)sizeof(later_backend)                           \
+                                       : (uint32_t)sizeof(vyre_backend))
 
 #define HEADER_VERSION                                                                             \
   (IS(header_mismatch) ? VYRE_ABI_VERSION + (3u << 16)                                             \
    : IS(wrong_abi)     ? VYRE_ABI_VERSION + (7u << 16)                                             \
-   : IS(minor_1)       ? VYRE_ABI_VERSION - 1                                                      \
-   : IS(minor_3)       ? VYRE_ABI_VERSION + 1                                                      \
+   : IS(minor_1)       ? VYRE_ABI_MAJOR << 16 | 1u                                                 \
+   : IS(minor_next)    ? VYRE_ABI_VERSION + 1                                                      \
                        : VYRE_ABI_VERSION)
 
 #define TABLE(minor)                                                                               \
@@ -92,7 +92,7 @@ typedef struct later_backend {
   }
 
 /* By the version that was agreed on (ABI-021). */
-static const later_backend tables[] = {{{0}, NULL}, TABLE(1), TABLE(2), TABLE(3)};
+static const later_backend tables[] = {{{0}, NULL}, TABLE(1), TABLE(2), TABLE(3), TABLE(4)};
 
 /* ---- the handshake ---- */
 
@@ -109,7 +109,9 @@ const vyre_host *fixture__host(void)
 
 uint32_t fixture__minor(void)
 {
-  return IS(minor_1) || IS(promises_later) ? 1 : IS(minor_3) ? 3 : VYRE_ABI_MINOR;
+  return IS(minor_1) || IS(promises_later) ? 1
+         : IS(minor_next)                  ? VYRE_ABI_MINOR + 1
+                                           : VYRE_ABI_MINOR;
 }
 
 #if FIXTURE_NO_SYMBOL
