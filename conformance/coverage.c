@@ -185,6 +185,34 @@ static vyre_status count_device_clock(vyre_backend_device *device, uint64_t *out
   return plugin->device_clock(device, out_device_ns, out_host_ns, err);
 }
 
+static vyre_status count_event_record(vyre_backend_device *device, vyre_native_handle *event,
+                                      vyre_error *err)
+{
+  note(CONFORM_SLOT_event_record);
+  return plugin->event_record(device, event, err);
+}
+
+static vyre_status count_event_wait(vyre_backend_device *device, const vyre_native_handle *event,
+                                    vyre_error *err)
+{
+  note(CONFORM_SLOT_event_wait);
+  return plugin->event_wait(device, event, err);
+}
+
+static vyre_status count_event_release(vyre_backend_device *device, const vyre_native_handle *event,
+                                       vyre_error *err)
+{
+  note(CONFORM_SLOT_event_release);
+  return plugin->event_release(device, event, err);
+}
+
+static vyre_status count_queue_export(vyre_backend_device *device, vyre_native_handle *out_queue,
+                                      vyre_error *err)
+{
+  note(CONFORM_SLOT_queue_export);
+  return plugin->queue_export(device, out_queue, err);
+}
+
 /* The slot is in the plugin's table and filled. */
 #define HAS(slot)                                                                                  \
   (real->struct_size >= offsetof(vyre_backend, slot) + sizeof real->slot && real->slot != NULL)

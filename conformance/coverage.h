@@ -32,7 +32,11 @@
   X(coherent_alloc)                                                                                \
   X(cooperative_groups)                                                                            \
   X(dispatch_passes)                                                                               \
-  X(device_clock)
+  X(device_clock)                                                                                  \
+  X(event_record)                                                                                  \
+  X(event_wait)                                                                                    \
+  X(event_release)                                                                                 \
+  X(queue_export)
 
 enum {
 #define X(slot) CONFORM_SLOT_##slot,

@@ -30,7 +30,8 @@
   X(gridsync)                                                                                      \
   X(drawn)                                                                                         \
   X(passes)                                                                                        \
-  X(timing)
+  X(timing)                                                                                        \
+  X(interop)
 
 #define X(name) extern const conform_table conform_cases_##name;
 TABLES(X)

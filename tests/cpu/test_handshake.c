@@ -58,7 +58,7 @@ static void versions_are_negotiated(void **state)
   refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.0 to 0.0");
   host.abi_minor_min = 2;
   host.abi_minor_max = 1;
-  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.3 to 0.1");
+  refused(&host, VYRE_ERROR_ABI_MISMATCH, "0.2 to 0.1");
   host.abi_minor_min = 0;
   host.abi_minor_max = VYRE_ABI_MINOR + 7;
   assert_int_equal(query_of(&plugin)(&host, &backend, &err), VYRE_OK);
