@@ -164,6 +164,11 @@ vyre_status vyre__gpu_clock_start(vyre_backend_device *device, vyre_error *err);
 vyre_status vyre__gpu_event_time(vyre_backend_device *device, vyre__gpu_event *event,
                                  uint64_t *out_ns, vyre_error *err);
 
+/* ---- persistent.c ---- */
+
+/* Why no persistent launch may run on such a device; "" if one may. */
+const char *vyre__gpu_persistent_reason(const vyre__gpu_facts *facts);
+
 /* ---- buffer.c ---- */
 
 /* BUF-001: VYRE_OK if the range lies in the buffer. */

@@ -71,12 +71,9 @@ static void fill_capabilities(const vyre__gpu_facts *facts, vyre_backend_device_
     /* No read-modify-write: over the link it is atomic on some machines only. */
     info->coherent_atomics = VYRE_COHERENT_LOAD_STORE_32 | VYRE_COHERENT_LOAD_STORE_64;
   }
-  if (!facts->mapped_host)
-    copy_text(info->persistent_reason, sizeof(info->persistent_reason),
-              "the device does not map host memory");
-  else if (facts->persistent_reason[0])
-    copy_text(info->persistent_reason, sizeof(info->persistent_reason), facts->persistent_reason);
-  else
+  copy_text(info->persistent_reason, sizeof(info->persistent_reason),
+            vyre__gpu_persistent_reason(facts));
+  if (!info->persistent_reason[0])
     info->capabilities |= VYRE_CAP_PERSISTENT;
   if (vyre__gpu_driver.compiler_find(info->compiler_reason, sizeof(info->compiler_reason))) {
     info->capabilities |= VYRE_CAP_COMPILER;

@@ -1,0 +1,77 @@
+/*
+ * pending.h - a launch under way, and what the files about launches ask of each other.
+ */
+#ifndef VYRE_GPU_PENDING_H
+#define VYRE_GPU_PENDING_H
+
+#include "plugins/gpu/gpu.h"
+
+/* A HOST binding that may be written: what pending_read() copies out. */
+typedef struct vyre__gpu_output {
+  vyre__gpu_address address;
+  uint64_t size;
+  uint32_t id;
+} vyre__gpu_output;
+
+/* vyre_backend_pending.state */
+#define VYRE__GPU_RUNNING 0u
+#define VYRE__GPU_ENDED 1u
+
+struct vyre_backend_pending {
+  vyre_backend_pending *next; /* among the spare ones */
+  vyre_backend_device *device;
+  const vyre_backend_kernel *kernel;
+  vyre__gpu_stream *stream;
+  vyre__gpu_event *started, *ended; /* kept with the handle */
+  vyre__gpu_address block;          /* memory of the HOST bindings and the fault record, or 0 */
+  vyre__gpu_address fault;          /* within it, or 0 */
+  uint64_t enqueue_ns;
+  uint32_t output_count;
+  bool is_new;    /* not from the spare ones */
+  bool is_marked; /* `ended` was recorded; if not, `error` says why */
+
+  /* A persistent launch. */
+  bool is_persistent;
+  bool is_resident; /* stands in the list of residency.c and has a stream to give back */
+  vyre_backend_pending *resident_next;
+  uint32_t groups, occupancy; /* of the launch; groups that fit in one unit */
+
+  pthread_mutex_t lock; /* of what happens once, when the launch has ended */
+  uint32_t state;       /* atomic: VYRE__GPU_RUNNING, then VYRE__GPU_ENDED */
+  vyre_error error;     /* of the launch; code VYRE_OK if it ended well */
+  vyre__gpu_output outputs[VYRE__GPU_MAX_BINDINGS];
+};
+
+/* ---- pending.c ---- */
+
+/* A handle with its events, all else as zeros.  The context is current; no lock is held. */
+vyre_status vyre__gpu_pending_take(vyre_backend_device *device, vyre_backend_pending **out_pending,
+                                   vyre_error *err);
+/*
+ * Gives back the handle, its block, and what a persistent launch has: the launch has ended, was
+ * never started, or `stream` (where the block goes back in order) is the one that it is on.
+ */
+void vyre__gpu_pending_give(vyre_backend_pending *pending, vyre__gpu_stream *stream);
+
+/* ---- persistent.c ---- */
+
+/* VYRE_OK if the device may have a persistent launch. */
+vyre_status vyre__gpu_persistent_check(const vyre_backend_device *device, vyre_error *err);
+/* A stream for the launch.  The context is current; no lock is held. */
+vyre_status vyre__gpu_persistent_stream(vyre_backend_device *device, vyre__gpu_stream **out_stream,
+                                        vyre_error *err);
+/* Gives it back. */
+void vyre__gpu_persistent_stream_give(vyre_backend_device *device, vyre__gpu_stream *stream);
+/* Under the lock of residency.h: RESIDENCY_EXCEEDED if the launch would fill the device. */
+vyre_status vyre__gpu_persistent_fits(vyre_backend_pending *pending, const uint32_t workgroup[3],
+                                      uint64_t workgroup_memory, vyre_error *err);
+
+/* ---- cooperative.c ---- */
+
+/* Under the lock of residency.h: DISP-013. */
+vyre_status vyre__gpu_cooperative_check(vyre_backend_device *device,
+                                        const vyre_backend_kernel *kernel,
+                                        const vyre_dispatch_desc *desc, uint64_t workgroup_memory,
+                                        vyre_error *err);
+
+#endif
