@@ -47,11 +47,23 @@ static bool has_v3(void)
   return __get_cpuid(0x80000001u, &a, &b, &c, &d) && has_all(c, bit_LZCNT);
 }
 
+/* Index of the best level.  Asked once: in a virtual machine each CPUID is a trap, and all of them
+   take as long as a launch. */
+static uint32_t best_index(void)
+{
+  static uint32_t known; /* atomic: one more than the index; 0: nobody has asked */
+  /* Relaxed, here and below: all threads come to one number, which stands for nothing else. */
+  uint32_t found = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (!found) {
+    found = has_v3() ? 1 : has_v2() ? 2 : 3;
+    __atomic_store_n(&known, found, __ATOMIC_RELAXED);
+  }
+  return found - 1;
+}
+
 bool vyre__cpu_level_runs(const vyre__cpu_level *level)
 {
-  if (level == &levels[0])
-    return has_v3();
-  return level == &levels[1] ? has_v2() : true;
+  return level >= &levels[best_index()];
 }
 
 #else

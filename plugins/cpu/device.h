@@ -57,8 +57,10 @@ struct vyre_backend_buffer {
 };
 
 /* Starts a thread with every signal blocked; the error of pthread_create(). */
-int vyre__cpu_thread_start(pthread_t *out_thread, void *(*main)(void *), void *argument,
-                           const char *name);
+int vyre__cpu_thread_start(pthread_t *out_thread, void *(*main)(void *), void *argument);
+/* Names the calling thread.  A thread named by another one is named through /proc, and a process
+   that ends with such threads can cost whoever waits for it tens of milliseconds. */
+void vyre__cpu_thread_name(const char *name);
 
 /* -------- pool.c -------- */
 

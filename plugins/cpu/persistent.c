@@ -31,6 +31,7 @@ static void *dedicated_main(void *argument)
 {
   vyre__cpu_dedicated *self = argument;
   vyre_backend_device *device = self->device;
+  vyre__cpu_thread_name("vyre-cpu-stay");
   pthread_mutex_lock(&device->lock);
   for (;;) {
     if (self->launch)
@@ -54,7 +55,7 @@ static vyre_status add_thread(vyre_backend_device *device, vyre_error *err)
   self->device = device;
   vyre__cpu_runner_init(&self->runner, device->host, device->thread_count);
   pthread_cond_init(&self->wake, NULL);
-  int failure = vyre__cpu_thread_start(&self->thread, dedicated_main, self, "vyre-cpu-stay");
+  int failure = vyre__cpu_thread_start(&self->thread, dedicated_main, self);
   if (failure) {
     pthread_cond_destroy(&self->wake);
     vyre__plugin_deallocate(device->host, self);

@@ -17,8 +17,7 @@
 
 #include <signal.h>
 
-int vyre__cpu_thread_start(pthread_t *out_thread, void *(*main)(void *), void *argument,
-                           const char *name)
+int vyre__cpu_thread_start(pthread_t *out_thread, void *(*main)(void *), void *argument)
 {
   sigset_t all, before;
   sigfillset(&all);
@@ -26,9 +25,12 @@ int vyre__cpu_thread_start(pthread_t *out_thread, void *(*main)(void *), void *a
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int failure = pthread_create(out_thread, NULL, main, argument);
   pthread_sigmask(SIG_SETMASK, &before, NULL);
-  if (!failure)
-    pthread_setname_np(*out_thread, name);
   return failure;
+}
+
+void vyre__cpu_thread_name(const char *name)
+{
+  pthread_setname_np(pthread_self(), name);
 }
 
 /* True while a thread may join the launch.  The lock is held. */
@@ -83,6 +85,7 @@ static void *worker_main(void *argument)
 {
   vyre__cpu_worker *worker = argument;
   vyre_backend_device *device = worker->device;
+  vyre__cpu_thread_name("vyre-cpu");
   pthread_mutex_lock(&device->lock);
   for (;;) {
     if (has_work(device->head)) {
@@ -111,7 +114,7 @@ static vyre_status start_workers(vyre_backend_device *device, const vyre_backend
     vyre__cpu_worker *worker = &device->workers[device->worker_count];
     worker->device = device;
     vyre__cpu_runner_init(&worker->runner, device->host, device->thread_count);
-    failure = vyre__cpu_thread_start(&worker->thread, worker_main, worker, "vyre-cpu");
+    failure = vyre__cpu_thread_start(&worker->thread, worker_main, worker);
     if (!failure)
       device->worker_count += 1;
   }
