@@ -14,7 +14,7 @@
 #include <time.h>
 
 /* A wait looks this long before it sleeps; then it naps, longer and longer. */
-#define LOOK_NS 30000u
+#define LOOK_NS 60000u
 #define FIRST_NAP_NS 20000u
 #define LONGEST_NAP_NS 1000000u
 
