@@ -233,8 +233,7 @@ void vyre__gpu_module_unload(vyre_backend_device *device, vyre_backend_module *m
     vyre__plugin_deallocate(device->host, kernel);
   }
   if (module->image && vyre__gpu_enter_to_free(device, &scope)) {
-    if (vyre__gpu_driver.image_unload(module->image))
-      (void)vyre__gpu_driver.image_unload(module->image);
+    (void)vyre__gpu_driver.image_unload(module->image);
     vyre__gpu_leave(&scope);
   }
   vyre__plugin_deallocate(device->host, module);

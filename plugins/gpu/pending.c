@@ -81,18 +81,14 @@ vyre_status vyre__gpu_pending_take(vyre_backend_device *device, vyre_backend_pen
   return VYRE_OK;
 }
 
-/* Twice: what passes by is not to cost the memory that is given back. */
+/* A driver that refuses this has lost the memory or the context: nobody asks again. */
 static void give_block(vyre_backend_pending *pending, vyre__gpu_stream *stream)
 {
   vyre_backend_device *device = pending->device;
   vyre__gpu_scope scope;
-  if (vyre__gpu_enter_to_free(device, &scope)) {
-    bool is_given = false;
-    for (int turn = 0; turn < 2 && device->facts.stream_ordered && !is_given; ++turn)
-      is_given = vyre__gpu_driver.memory_give_async(pending->block, stream) == 0;
-    for (int turn = 0; turn < 2 && !is_given; ++turn)
-      is_given = vyre__gpu_driver.memory_give(pending->block) == 0;
-  }
+  if (vyre__gpu_enter_to_free(device, &scope))
+    (void)(device->facts.stream_ordered ? vyre__gpu_driver.memory_give_async(pending->block, stream)
+                                        : vyre__gpu_driver.memory_give(pending->block));
   vyre__gpu_leave(&scope);
   pending->block = 0;
 }

@@ -49,9 +49,7 @@ static vyre__gpu_code probe(vyre_backend_device *device)
   if (!code)
     code = driver->copy_within(memory + PROBE_BYTES / 2 + 1, memory, 3, device->copy);
   const vyre__gpu_code given = driver->memory_give_async(memory, device->copy);
-  if (given && driver->memory_give_async(memory, device->copy))
-    (void)driver->memory_give(memory);
-  return code;
+  return code ? code : given;
 }
 
 static vyre_status prepare(vyre_backend_device *device, vyre_error *err)
