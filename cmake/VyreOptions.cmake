@@ -9,6 +9,9 @@ endif()
 option(VYRE_HOOKS "Compile the test hooks into libvyre itself" OFF)
 option(VYRE_WERROR "Treat warnings as errors" "${PROJECT_IS_TOP_LEVEL}")
 
+option(VYRE_PORTABLE
+  "Link jansson and libmd into the programs, for machines that do not have them" OFF)
+
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
 
@@ -33,10 +36,15 @@ endmacro()
 
 vyre__optional_part(VYRE_BUILD_TESTS cmocka VYRE_CMOCKA "Build the tests"
   "Install cmocka (Debian: apt-get install pkg-config libcmocka-dev) to build the tests.")
+set(vyre__suffixes "${CMAKE_FIND_LIBRARY_SUFFIXES}")
+if(VYRE_PORTABLE)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 vyre__optional_part(VYRE_BUILD_TOOLS jansson VYRE_JANSSON "Build the command vyre"
   "Install jansson (Debian: apt-get install pkg-config libjansson-dev) to build the tools.")
 vyre__optional_part(VYRE_BUILD_CONFORMANCE libmd VYRE_LIBMD "Build the command vyre-conform"
   "Install libmd (Debian: apt-get install pkg-config libmd-dev) to build the conformance suite.")
+set(CMAKE_FIND_LIBRARY_SUFFIXES "${vyre__suffixes}")
 if(VYRE_BUILD_CONFORMANCE AND NOT VYRE_JANSSON_FOUND)
   message(FATAL_ERROR "VYRE_BUILD_CONFORMANCE needs jansson too. Install libjansson-dev.")
 endif()

@@ -6,6 +6,8 @@
 
 #include "vyre.h"
 
+#include "tests/device.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -11,7 +11,7 @@ static test_rig cpu;
 static int open_cpu(void **state)
 {
   (void)state;
-  rig_open(&cpu, NULL, "cpu");
+  rig_open(&cpu, NULL, test_device());
   return 0;
 }
 
@@ -118,7 +118,7 @@ static void wrong_options(void **state)
   assert_ok(vyre_buffer_create(cpu.device, 16, &buffer, NULL));
   REFUSE("both", options.input = buffer; options.input_size = 1);
   vyre_buffer_destroy(buffer);
-  rig_open(&other, NULL, "cpu");
+  rig_open(&other, NULL, test_device());
   assert_ok(vyre_buffer_create(other.device, 16, &buffer, NULL));
   REFUSE("not one of its device", options.input = buffer);
   vyre_buffer_destroy(buffer);

@@ -17,7 +17,7 @@ static const uint64_t starts[] = {0, (UINT64_C(1) << 32) - 9, VYRE_RING_POSITION
 static int open_cpu(void **state)
 {
   (void)state;
-  rig_open(&cpu, NULL, "cpu");
+  rig_open(&cpu, NULL, test_device());
   return 0;
 }
 

@@ -13,7 +13,7 @@ static test_rig cpu;
 static int open_cpu(void **state)
 {
   (void)state;
-  rig_open(&cpu, NULL, "cpu");
+  rig_open(&cpu, NULL, test_device());
   return 0;
 }
 

@@ -11,7 +11,7 @@ static test_rig cpu;
 static int open_cpu(void **state)
 {
   (void)state;
-  rig_open(&cpu, NULL, "cpu");
+  rig_open(&cpu, NULL, test_device());
   return 0;
 }
 
@@ -258,7 +258,7 @@ static void outlives_the_device_handle(void **state)
   uint64_t ticket;
   test_rig own;
   (void)state;
-  rig_open(&own, NULL, "cpu");
+  rig_open(&own, NULL, test_device());
   engine = rig_start(&own, NULL);
   rig_close(&own);
   assert_ok(vyre_engine_submit(engine, &item, &ticket));

@@ -357,7 +357,7 @@ static void nobody_to_park(void **state)
   assert_int_equal(one_item(engine, 8), 8);
   assert_int_equal(stats_of(engine).parks, 0); /* batched launches are ordinary */
   vyre_engine_destroy(engine);
-  rig_open(&cpu, NULL, "cpu"); /* says that it needs none of this */
+  rig_open(&cpu, NULL, test_device()); /* says that it needs none of this */
   {
     vyre_engine_options options = VYRE_ENGINE_OPTIONS_INIT;
     options.mode = VYRE_ENGINE_FORCE;

@@ -13,7 +13,7 @@ static const vyre_engine_mode modes[] = {VYRE_ENGINE_FORCE, VYRE_ENGINE_DISABLE}
 static int open_cpu(void **state)
 {
   (void)state;
-  rig_open(&cpu, NULL, "cpu");
+  rig_open(&cpu, NULL, test_device());
   return 0;
 }
 
