@@ -58,7 +58,7 @@ static bool elf_is_whole(const unsigned char *data, uint64_t size)
     if (!is_inside(segment.p_offset, segment.p_filesz, size))
       return false;
   }
-  return header.e_shnum || header.e_phnum;
+  return true;
 }
 
 /* An object, or a text without a NUL in it.  `data` has a NUL behind it. */

@@ -295,26 +295,61 @@ static vyre_status check_slots(const vyre_backend_pending *pending, vyre_slot *s
   return VYRE_OK;
 }
 
+/* Outputs of this many bytes in all come in one copy. */
+#define TOGETHER_BYTES ((uint64_t)256 << 10)
+
+/* The range of the block that the outputs lie in: they follow each other (arguments.c). */
+static uint64_t output_span(const vyre_backend_pending *pending)
+{
+  const vyre__gpu_output *last = &pending->outputs[pending->output_count - 1];
+  return last->address + last->size - pending->outputs[0].address;
+}
+
+/* One copy for all outputs, by a piece of memory in between; `memory` holds the span. */
+static vyre_status read_together(const vyre_backend_pending *pending, vyre_slot *slots,
+                                 uint64_t stride, unsigned char *memory, vyre_error *err)
+{
+  vyre_backend_device *device = pending->device;
+  const vyre__gpu_address first = pending->outputs[0].address;
+  const vyre_status status =
+      vyre__gpu_stage_out(device, device->copy, memory, first, output_span(pending), err);
+  for (uint32_t i = 0; i < pending->output_count && status == VYRE_OK; ++i)
+    if (pending->outputs[i].size)
+      memcpy(slot_at(slots, stride, i)->data, memory + (pending->outputs[i].address - first),
+             pending->outputs[i].size);
+  return status;
+}
+
+static vyre_status read_each(const vyre_backend_pending *pending, vyre_slot *slots, uint64_t stride,
+                             vyre_error *err)
+{
+  vyre_backend_device *device = pending->device;
+  vyre_status status = VYRE_OK;
+  for (uint32_t i = 0; i < pending->output_count && status == VYRE_OK; ++i)
+    status = vyre__gpu_stage_out(device, device->copy, slot_at(slots, stride, i)->data,
+                                 pending->outputs[i].address, pending->outputs[i].size, err);
+  return status;
+}
+
 /* All bytes first, what the slots say after them: an error leaves the slots as they were. */
 static vyre_status read_outputs(const vyre_backend_pending *pending, vyre_slot *slots,
                                 uint64_t stride, vyre_error *err)
 {
-  vyre_backend_device *device = pending->device;
-  for (uint32_t i = 0; i < pending->output_count; ++i) {
-    const vyre__gpu_output *output = &pending->outputs[i];
-    const vyre_status status = vyre__gpu_stage_out(
-        device, device->copy, slot_at(slots, stride, i)->data, output->address, output->size, err);
-    if (status != VYRE_OK)
-      return status;
-  }
-  for (uint32_t i = 0; i < pending->output_count; ++i) {
+  const vyre_host *host = pending->device->host;
+  unsigned char *memory = NULL;
+  if (pending->output_count > 1 && output_span(pending) <= TOGETHER_BYTES)
+    memory = vyre__plugin_allocate(host, output_span(pending), 64);
+  const vyre_status status = memory ? read_together(pending, slots, stride, memory, err)
+                                    : read_each(pending, slots, stride, err);
+  vyre__plugin_deallocate(host, memory);
+  for (uint32_t i = 0; i < pending->output_count && status == VYRE_OK; ++i) {
     vyre_slot *slot = slot_at(slots, stride, i);
     slot->binding_id = pending->outputs[i].id;
     slot->size = pending->outputs[i].size;
     if (slot->struct_size > sizeof(*slot))
       slot->struct_size = sizeof(*slot);
   }
-  return VYRE_OK;
+  return status;
 }
 
 static vyre_status read_times(const vyre_backend_pending *pending, uint64_t wait_ns,
