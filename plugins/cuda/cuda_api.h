@@ -1,6 +1,6 @@
 /*
- * cuda_api.h - what this plugin knows of the CUDA driver and of NVRTC: our own declarations, so that
- * it builds on any machine without NVIDIA's headers.
+ * cuda_api.h - what this plugin knows of the CUDA driver and of NVRTC: our own declarations, so
+ * that it builds on any machine without NVIDIA's headers.
  *
  * Types keep NVIDIA's names, since entry_points.def is written in them; numbers are VYRE__CU_….
  * tests/cuda/test_declarations.c compares all of it with the real cuda.h and nvrtc.h where they are
