@@ -152,7 +152,7 @@ static vyre_status load(vyre_error *err)
   if (!library)
     return PLUGIN_FAIL(err, VYRE_ERROR_VENDOR_LIBRARY,
                        "install NVIDIA's driver, or name its libcuda.so.1 in " VARIABLE,
-                       "the CUDA driver's library does not open; tried:\n  %s", tried);
+                       "the CUDA driver's library does not open: %s", tried);
   vyre__cuda_path_of(library, state.path, sizeof state.path);
   for (size_t i = 0; i < ENTRIES; ++i)
     resolve(library, &entries[i]);

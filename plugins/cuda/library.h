@@ -34,7 +34,7 @@ const char *vyre__cuda_driver_release(void); /* "580.95.05", or "" where the fil
 /*
  * Also for NVRTC: opens the first of `names` that there is.  `variable` names an environment
  * variable that, if set, is tried alone; a library that is in the process already comes first.
- * Appends each failure, with the loader's own text, to `tried`, one a line.  NULL if none opens.
+ * Appends each failure, with the loader's own text, to `tried`.  NULL if none opens.
  */
 void *vyre__cuda_open(const char *variable, const char *const *names, char *tried,
                       uint64_t tried_size);

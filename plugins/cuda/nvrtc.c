@@ -95,10 +95,6 @@ static bool find(void)
   if (!library) {
     snprintf(state.reason, sizeof state.reason,
              "no NVRTC (install it, or name it in " VARIABLE "): %.180s", tried);
-    /* One line: the reasons of a device are. */
-    for (char *at = state.reason; *at; ++at)
-      if (*at == '\n')
-        *at = ';';
     return false;
   }
   vyre__cuda_path_of(library, state.nvrtc.path, sizeof state.nvrtc.path);

@@ -12,9 +12,12 @@
 
 static void append(char *tried, uint64_t size, const char *name, const char *why)
 {
-  const size_t used = strlen(tried);
+  const size_t used = strlen(tried), length = strlen(name);
+  /* The loader's text mostly begins with the name. */
+  const bool is_named = strncmp(why, name, length) == 0;
   if (used + 1 < size)
-    snprintf(tried + used, size - used, "%s%s: %s", used ? "\n  " : "", name, why);
+    snprintf(tried + used, size - used, "%s%s%s%s", used ? "; " : "", is_named ? "" : name,
+             is_named ? "" : ": ", why);
 }
 
 static void *try_name(const char *name, int flags, char *tried, uint64_t size)
