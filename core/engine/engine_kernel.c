@@ -7,6 +7,8 @@
  *   vyre_engine_batch       one work item for each item of a list.
  * Both run an item through vyre__run_item(), so their results are the same.
  *
+ * Nothing keeps an array of its own: on a GPU it would lie in memory.
+ *
  * A group is one worker and has one work item.  Across the link only loads and stores are used;
  * words that workers contend for lie in device memory.  The one exception is the wake word, and
  * only on a device that can wake host threads, which shares the host's memory for good.
@@ -40,7 +42,7 @@ typedef struct vyre__worker {
   vyre_u64 results_mask;
   vyre_u64 claimed;
   vyre_u64 done;
-  vyre_u64 stored[2];
+  vyre_u64 stored_0, stored_1; /* by half of the bank */
   vyre_engine_push push;
 } vyre__worker;
 
@@ -50,8 +52,11 @@ typedef struct vyre__hand {
   vyre_u32 index;    /* of the first item in it */
   vyre_u32 cells;    /* the last one perhaps in part */
   vyre_u32 items;
-  vyre_u8 low[VYRE__CLAIM_MOST]; /* each cell's published word, without the stamp */
+  vyre_u64 low_0, low_1; /* four bits for each cell: its count and phase */
 } vyre__hand;
+
+/* Cells whose four bits one word of a hand has. */
+#define VYRE__HAND_CELLS 16u
 
 /*
  * Runs one item and returns its status; nothing is read for an item that cannot be run.  The job
@@ -99,6 +104,12 @@ VYRE_FUNCTION vyre_u32 vyre__items_from(vyre_u32 low, vyre_u32 index)
   return count > index ? count - index : 0u;
 }
 
+/* What the published word of the hand's k-th cell says about count and phase. */
+VYRE_FUNCTION vyre_u32 vyre__low(const vyre__hand *hand, vyre_u32 k)
+{
+  return (vyre_u32)vyre_shr_u64(k < VYRE__HAND_CELLS ? hand->low_0 : hand->low_1, 4u * k) & 15u;
+}
+
 /* Looks from the tail on for `most` items; the last cell may have some more. */
 VYRE_FUNCTION void vyre__look(const vyre__worker *w, vyre_u64 tail, vyre_u32 most, vyre__hand *hand)
 {
@@ -107,10 +118,16 @@ VYRE_FUNCTION void vyre__look(const vyre__worker *w, vyre_u64 tail, vyre_u32 mos
   hand->index = index;
   hand->cells = 0u;
   hand->items = 0u;
+  hand->low_0 = 0u;
+  hand->low_1 = 0u;
   while (hand->items < most && hand->cells < VYRE__CLAIM_MOST &&
          vyre__published(w, hand->position + hand->cells, &low)) {
     hand->items += vyre__items_from(low, index);
-    hand->low[hand->cells] = (vyre_u8)low;
+    low &= VYRE_RING_COUNT_MASK | VYRE_RING_CELL_PHASE;
+    if (hand->cells < VYRE__HAND_CELLS)
+      hand->low_0 |= vyre_shl_u64(low, 4u * hand->cells);
+    else
+      hand->low_1 |= vyre_shl_u64(low, 4u * hand->cells);
     hand->cells += 1u;
     index = 0u;
   }
@@ -121,7 +138,7 @@ VYRE_FUNCTION vyre_u64 vyre__cut(vyre__hand *hand, vyre_u32 n)
 {
   vyre_u32 index = hand->index, left = n, k;
   for (k = 0u; k < hand->cells; ++k) {
-    const vyre_u32 there = vyre__items_from(hand->low[k], index);
+    const vyre_u32 there = vyre__items_from(vyre__low(hand, k), index);
     if (there > left) {
       index += left;
       hand->cells = left != 0u ? k + 1u : k;
@@ -213,25 +230,37 @@ VYRE_FUNCTION void vyre__complete(vyre__worker *w, vyre_u64 ticket, vyre_u32 val
   vyre_atomic_store_u64(&w->own->done, w->done, VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
 }
 
-/* Runs one item that was copied out of its cell, and posts its result. */
-VYRE_FUNCTION void vyre__serve(vyre_ctx *c, vyre__worker *w, vyre_u64 ticket, const vyre_u32 *item,
-                               vyre_u32 half)
+/* Counts records that an item stored.  Relaxed: the completion that follows publishes it. */
+VYRE_FUNCTION void vyre__count_stored(vyre__worker *w, vyre_u32 half, vyre_u32 n)
+{
+  const vyre_u64 stored = (half == 0u ? w->stored_0 : w->stored_1) + n;
+  if (half == 0u)
+    w->stored_0 = stored;
+  else
+    w->stored_1 = stored;
+  vyre_atomic_store_u64(&w->own->stored[half], stored, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+}
+
+/*
+ * Runs one item that was copied out of its cell, and posts its result.  `where` and `what` are its
+ * two halves: offset and size of its input, rule set and correlation, the first one low.
+ */
+VYRE_FUNCTION void vyre__serve(vyre_ctx *c, vyre__worker *w, vyre_u64 ticket, vyre_u64 where,
+                               vyre_u64 what, vyre_u32 half)
 {
   vyre_u32 value, status;
   vyre_job job;
   job.ticket = ticket;
-  job.rule_set_id = item[2];
-  job.correlation = item[3];
+  job.rule_set_id = (vyre_u32)what;
+  job.correlation = (vyre_u32)(what >> 32);
   job.wanted = 0u;
   job.stored = 0u;
   job.reserved = 0u;
   vyre__open_bank(w, half, &job);
-  status = vyre__run_item(c, &w->push, w->rules, w->input, item[0], item[1], &job, &value);
-  if (job.stored != 0u) {
-    w->stored[half] += job.stored;
-    /* Relaxed: the completion that follows publishes it. */
-    vyre_atomic_store_u64(&w->own->stored[half], w->stored[half], VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
-  }
+  status = vyre__run_item(c, &w->push, w->rules, w->input, (vyre_u32)where, (vyre_u32)(where >> 32),
+                          &job, &value);
+  if (job.stored != 0u)
+    vyre__count_stored(w, half, job.stored);
   vyre__complete(w, ticket, value, status);
 }
 
@@ -255,23 +284,40 @@ VYRE_FUNCTION void vyre__release(const vyre__worker *w, vyre_u64 position, vyre_
                         VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
 }
 
+/* Once for each item that a cell can hold: the copies are variables of their own. */
+#if VYRE_RING_CELL_ITEMS != 7u
+#error "VYRE__EACH_ITEM has another number of items than a cell"
+#endif
+#define VYRE__EACH_ITEM(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6)
+#define VYRE__COPY(k) vyre_u64 where_##k = 0u, what_##k = 0u;
+#define VYRE__TAKE(k)                                                                              \
+  if (k < n) {                                                                                     \
+    where_##k = from[2 * k];                                                                       \
+    what_##k = from[2 * k + 1];                                                                    \
+  }
+#define VYRE__PICK(k)                                                                              \
+  if (i == k) {                                                                                    \
+    where = where_##k;                                                                             \
+    what = what_##k;                                                                               \
+  }
+
 /* Copies `n` items from `first` on out of their cell, and serves them. */
 VYRE_FUNCTION void vyre__serve_cell(vyre_ctx *c, vyre__worker *w, vyre_u64 position, vyre_u32 low,
                                     vyre_u32 first, vyre_u32 n)
 {
   VYRE_GLOBAL const vyre_ring_cell *cell = &w->cells[position & w->cells_mask];
+  VYRE_GLOBAL const vyre_u64 *from = (VYRE_GLOBAL const vyre_u64 *)cell->item[first];
   const vyre_u32 half = (low & VYRE_RING_CELL_PHASE) != 0u ? 1u : 0u;
   const vyre_u64 ticket = position << VYRE_RING_INDEX_BITS | first;
-  vyre_u32 item[VYRE_RING_CELL_ITEMS][4], i;
-  for (i = 0u; i < n; ++i) {
-    item[i][0] = cell->item[first + i][0];
-    item[i][1] = cell->item[first + i][1];
-    item[i][2] = cell->item[first + i][2];
-    item[i][3] = cell->item[first + i][3];
-  }
+  vyre_u32 i;
+  VYRE__EACH_ITEM(VYRE__COPY)
+  VYRE__EACH_ITEM(VYRE__TAKE)
   vyre__release(w, position, low & VYRE_RING_COUNT_MASK, n);
-  for (i = 0u; i < n; ++i)
-    vyre__serve(c, w, ticket + i, item[i], half);
+  for (i = 0u; i < n; ++i) {
+    vyre_u64 where = 0u, what = 0u;
+    VYRE__EACH_ITEM(VYRE__PICK)
+    vyre__serve(c, w, ticket + i, where, what, half);
+  }
 }
 
 /* Serves all that was claimed. */
@@ -279,9 +325,10 @@ VYRE_FUNCTION void vyre__serve_hand(vyre_ctx *c, vyre__worker *w, const vyre__ha
 {
   vyre_u32 index = hand->index, left = hand->items, k;
   for (k = 0u; k < hand->cells; ++k) {
-    const vyre_u32 there = vyre__items_from(hand->low[k], index);
+    const vyre_u32 there = vyre__items_from(vyre__low(hand, k), index);
     const vyre_u32 n = there < left ? there : left;
-    vyre__serve_cell(c, w, (hand->position + k) & VYRE_RING_POSITION_MASK, hand->low[k], index, n);
+    vyre__serve_cell(c, w, (hand->position + k) & VYRE_RING_POSITION_MASK, vyre__low(hand, k),
+                     index, n);
     left -= n;
     index = 0u;
   }
@@ -488,8 +535,8 @@ VYRE_SEGMENT(vyre_engine_persistent)
   /* This worker's counts go on from its last launch, which has ended. */
   w.done = w.own->done;
   w.claimed = w.done;
-  w.stored[0] = w.own->stored[0];
-  w.stored[1] = w.own->stored[1];
+  w.stored_0 = w.own->stored[0];
+  w.stored_1 = w.own->stored[1];
   vyre__work(c, &w);
 }
 
