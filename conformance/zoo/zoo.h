@@ -25,8 +25,9 @@ extern const uint32_t zoo__mutant;
 /* Handles of ours around those of the cpu plugin. */
 struct vyre_backend_device {
   vyre_backend_device *real;
-  uint32_t index;  /* which of the two devices that we offer */
-  uint32_t number; /* of the devices that were open when it was opened */
+  uint32_t index;                  /* which of the two devices that we offer */
+  uint32_t number;                 /* of the devices that were open when it was opened */
+  vyre_backend_device_info limits; /* of the cpu plugin: it looks at the system at each question */
   pthread_t opener;
   pthread_mutex_t lock;
   vyre_backend_pending *resident; /* the persistent launch that runs, see resident_blocks */

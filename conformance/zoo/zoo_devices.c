@@ -139,6 +139,8 @@ vyre_status zoo__device_open(uint32_t index, const vyre_backend_device_options *
       *out_device = device;
     return status;
   }
+  device->limits.struct_size = sizeof device->limits;
+  zoo__real()->device_info(0, &device->limits, NULL);
   pthread_mutex_init(&device->lock, NULL);
   device->index = index;
   device->opener = pthread_self();

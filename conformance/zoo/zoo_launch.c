@@ -29,23 +29,21 @@ static void lower(uint32_t *value, uint32_t most)
     *value = most;
 }
 
-static void make_fit(vyre_dispatch_desc *desc)
+static void make_fit(const vyre_backend_device_info *limits, vyre_dispatch_desc *desc)
 {
   static const uint32_t one[3] = {1, 1, 1};
-  vyre_backend_device_info info = {.struct_size = sizeof info};
-  zoo__real()->device_info(0, &info, NULL);
   if (ZOO_IS(limit_of_items)) {
     for (int d = 0; d < 3; ++d)
-      lower(&desc->workgroup[d], info.max_workgroup[d]);
+      lower(&desc->workgroup[d], limits->max_workgroup[d]);
     while ((uint64_t)desc->workgroup[0] * desc->workgroup[1] * desc->workgroup[2] >
-           info.max_workgroup_items)
+           limits->max_workgroup_items)
       desc->workgroup[0] = desc->workgroup[1] = 1;
   }
   if (ZOO_IS(limit_of_groups))
     for (int d = 0; d < 3; ++d)
-      lower(&desc->groups[d], info.max_groups[d]);
+      lower(&desc->groups[d], limits->max_groups[d]);
   if (ZOO_IS(limit_of_push))
-    lower(&desc->push_size, info.max_push_bytes);
+    lower(&desc->push_size, limits->max_push_bytes);
   if (ZOO_IS(unknown_flags))
     desc->flags &= VYRE_DISPATCH_COOPERATIVE | VYRE_DISPATCH_PERSISTENT;
   if (ZOO_IS(no_groups))
@@ -164,7 +162,7 @@ static vyre_status start(vyre_backend_pending *pending, const vyre_dispatch_desc
   if (!is_whole(desc))
     return zoo__real()->dispatch(device->real, desc, &pending->real, err);
   changed = *desc;
-  make_fit(&changed);
+  make_fit(&device->limits, &changed);
   if (ZOO_IS(push_borrowed) || ZOO_IS(bindings_borrowed)) {
     pending->late = changed;
     for (uint32_t i = 0; i < desc->binding_count; ++i)

@@ -100,7 +100,6 @@ static vyre_status check_step(const vyre_backend_device *device,
 static vyre_status check(const vyre_backend_device *device, const vyre_passes_desc *desc,
                          vyre_error *err)
 {
-  vyre_backend_device_info info = {.struct_size = sizeof info};
   vyre_status status = VYRE_OK;
   if (desc->struct_size < VYRE_PASSES_DESC_SIZE_0_2)
     return zoo__fail(err, VYRE_ERROR_INVALID_ARGUMENT, "vyre_passes_desc has %u bytes",
@@ -116,9 +115,8 @@ static vyre_status check(const vyre_backend_device *device, const vyre_passes_de
   if (desc->control_offset % 128 ||
       !is_inside(device, desc->control, desc->control_offset, CONTROL_BYTES))
     return zoo__fail(err, VYRE_ERROR_INVALID_ARGUMENT, "there is no room for the control words");
-  status = zoo__real()->device_info(0, &info, err);
   for (uint32_t i = 0; status == VYRE_OK && i < desc->step_count; ++i)
-    status = check_step(device, &info, step_at(desc, i), i, err);
+    status = check_step(device, &device->limits, step_at(desc, i), i, err);
   return status;
 }
 
