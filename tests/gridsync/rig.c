@@ -1,6 +1,8 @@
 /* rig.c - see rig.h. */
 #include "tests/gridsync/rig.h"
 
+#include "tests/device.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,10 +34,10 @@ bool rig_open(rig *r, uint32_t threads, char out_text[RIG_TEXT])
   setenv("VYRE_CPU_THREADS", number, 1);
   setenv("VYRE_CACHE_DIR", VYRE_TEST_BINARY_DIR "/test-cache", 0);
   options.flags = VYRE_CONTEXT_IGNORE_ENVIRONMENT;
-  request.selector = "cpu";
+  request.selector = test_device();
   if (vyre_context_create(&options, &r->context, &err) ||
       vyre_device_open(r->context, &request, &r->device, &err))
-    return differs(out_text, "no cpu device: %s (%s)", err.message, err.fix);
+    return differs(out_text, "no device %s: %s (%s)", test_device(), err.message, err.fix);
   return true;
 }
 
@@ -126,6 +128,17 @@ vyre_status rig_create(const rig *r, const plain_program *program, vyre_program 
   vyre_status status = VYRE_OK;
   describe(program, all);
   status = vyre_program_create(r->device, &all->desc, out_program, err);
+  free(all);
+  return status;
+}
+
+vyre_status rig_source(const plain_program *program, char **out_text, uint64_t *out_size,
+                       vyre_error *err)
+{
+  description *all = plain_memory(sizeof *all);
+  vyre_status status = VYRE_OK;
+  describe(program, all);
+  status = vyre_program_source(&all->desc, NULL, out_text, out_size, err);
   free(all);
   return status;
 }

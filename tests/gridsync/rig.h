@@ -27,6 +27,10 @@ void rig_close(rig *r);
 vyre_status rig_create(const rig *r, const plain_program *program, vyre_program **out_program,
                        vyre_error *err);
 
+/* As vyre_program_source(). */
+vyre_status rig_source(const plain_program *program, char **out_text, uint64_t *out_size,
+                       vyre_error *err);
+
 /*
  * Dispatches host bytes, and compares output bytes, passes, convergence, the route, and that no
  * input was written.  False: `out_text` tells the first difference.
