@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -31,6 +32,7 @@ typedef struct job {
   char printed[OUTPUT_KEPT];
   size_t printed_size;
   uint64_t begin_ns, deadline_ns;
+  uint64_t cpu_ns; /* of the child, and of those for which it has waited */
   bool timed_out;
 } job;
 
@@ -132,13 +134,24 @@ static void read_output(job *j)
   }
 }
 
+/* waitpid() that takes the times too. */
+static pid_t reap(job *j, int *out_status, int flags)
+{
+  struct rusage used;
+  const pid_t got = wait4(j->pid, out_status, flags, &used);
+  if (got == j->pid)
+    j->cpu_ns = 1000u * (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) +
+                1000000000u * (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  return got;
+}
+
 /* Until the child has ended, or its time is over. */
 static bool has_ended(job *j, int *out_status)
 {
   pid_t got = 0;
   if (j->output >= 0)
     read_output(j);
-  got = waitpid(j->pid, out_status, WNOHANG);
+  got = reap(j, out_status, WNOHANG);
   if (got == j->pid)
     return true;
   if (now_ns() < j->deadline_ns)
@@ -146,7 +159,7 @@ static bool has_ended(job *j, int *out_status)
   j->timed_out = true;
   kill(-j->pid, SIGKILL);
   kill(j->pid, SIGKILL);
-  waitpid(j->pid, out_status, 0);
+  reap(j, out_status, 0);
   return true;
 }
 
@@ -198,6 +211,7 @@ static void judge(job *j, int status)
   const conform_state state = __atomic_load_n(&j->report->state, __ATOMIC_ACQUIRE);
   j->report->text[CONFORM_TEXT_SIZE - 1] = '\0';
   result->wall_ns = now_ns() - j->begin_ns;
+  result->cpu_ns = j->cpu_ns;
   result->verdict = CONFORM_FAIL;
   if (!judge_end(j, status, state, result->text, sizeof result->text))
     return;

@@ -72,6 +72,7 @@ static json_t *cases(const conform_results *results)
     set(object, "profile", text(conform_profile_name(result->row->profile)));
     set(object, "verdict", text(conform_verdict_name(result->verdict)));
     set(object, "seconds", json_real((double)result->wall_ns * 1e-9));
+    set(object, "cpu_seconds", json_real((double)result->cpu_ns * 1e-9));
     if (result->text[0] && result->verdict != CONFORM_PASS)
       set(object, "text", text(result->text));
     json_array_append_new(list, object);

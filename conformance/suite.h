@@ -17,7 +17,7 @@ typedef uint32_t conform_verdict;
 typedef struct conform_result {
   const conform_case *row;
   conform_verdict verdict;
-  uint64_t wall_ns;
+  uint64_t wall_ns, cpu_ns;
   char text[CONFORM_TEXT_SIZE]; /* why, unless it passed */
 } conform_result;
 
