@@ -14,6 +14,13 @@ static inline const vyre_binding *vyre__gpu_binding_at(const vyre_dispatch_desc 
                                               desc->binding_stride * index);
 }
 
+/* Groups in all, UINT64_MAX if the product overflows. */
+static inline uint64_t vyre__gpu_group_count(const vyre_dispatch_desc *desc)
+{
+  uint64_t groups = (uint64_t)desc->groups[0] * desc->groups[1];
+  return __builtin_mul_overflow(groups, desc->groups[2], &groups) ? UINT64_MAX : groups;
+}
+
 /* What a launch needs beyond its buffers. */
 typedef struct vyre__gpu_needs {
   uint64_t block;            /* bytes of device memory, 0: none */

@@ -5,6 +5,7 @@
 #include "plugins/gpu/residency.h"
 
 #include "plugins/common/error.h"
+#include "plugins/gpu/arguments.h"
 
 /*
  * Groups of `items` that the device holds at once, beside what is resident there now.  The lock of
@@ -37,9 +38,8 @@ vyre_status vyre__gpu_cooperative_check(vyre_backend_device *device,
                                         vyre_error *err)
 {
   const uint32_t items = desc->workgroup[0] * desc->workgroup[1] * desc->workgroup[2];
-  uint64_t most = 0, first = (uint64_t)desc->groups[0] * desc->groups[1], asked = 0;
-  if (__builtin_mul_overflow(first, desc->groups[2], &asked))
-    asked = UINT64_MAX;
+  const uint64_t asked = vyre__gpu_group_count(desc);
+  uint64_t most = 0;
   const vyre_status status = count_groups(device, kernel, items, workgroup_memory, &most, err);
   if (status != VYRE_OK)
     return status;

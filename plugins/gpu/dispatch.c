@@ -130,7 +130,8 @@ static vyre_status start_resident(vyre_backend_pending *pending, const vyre_disp
   vyre_status status = VYRE_OK;
   vyre__gpu_residency_lock();
   if (pending->is_persistent) {
-    status = vyre__gpu_persistent_fits(pending, desc->workgroup, needs->workgroup_memory, err);
+    status =
+        vyre__gpu_persistent_fits(device, desc, needs->workgroup_memory, &pending->occupancy, err);
     /* Those that are on their way have been promised their room. */
     if (status == VYRE_OK)
       status = vyre__gpu_result(device, vyre__gpu_residency_wait(device, pending->stream),
@@ -152,15 +153,16 @@ static vyre_status start_resident(vyre_backend_pending *pending, const vyre_disp
   return status;
 }
 
-/* DISP-013 before any memory is taken; asked again when it is started. */
+/* Before anything is taken; asked again when the launch is started. */
 static vyre_status check_residency(vyre_backend_device *device, const vyre_dispatch_desc *desc,
                                    const vyre__gpu_needs *needs, vyre_error *err)
 {
-  if (!(desc->flags & VYRE_DISPATCH_COOPERATIVE) || !needs->block)
-    return VYRE_OK;
+  uint32_t occupancy = 0;
   vyre__gpu_residency_lock();
   const vyre_status status =
-      vyre__gpu_cooperative_check(device, desc->kernel, desc, needs->workgroup_memory, err);
+      desc->flags & VYRE_DISPATCH_PERSISTENT
+          ? vyre__gpu_persistent_fits(device, desc, needs->workgroup_memory, &occupancy, err)
+          : vyre__gpu_cooperative_check(device, desc->kernel, desc, needs->workgroup_memory, err);
   vyre__gpu_residency_unlock();
   return status;
 }
@@ -172,7 +174,10 @@ static vyre_status make(vyre_backend_device *device, const vyre_dispatch_desc *d
 {
   vyre__gpu_arguments arguments; /* 2.5 KiB; only the launch is cleared */
   vyre_backend_pending *pending = NULL;
-  vyre_status status = check_residency(device, desc, needs, err);
+  /* A cooperative launch that takes nothing is looked at once. */
+  vyre_status status = VYRE_OK;
+  if ((desc->flags & VYRE_DISPATCH_PERSISTENT) || (desc->flags && needs->block))
+    status = check_residency(device, desc, needs, err);
   if (status == VYRE_OK)
     status = vyre__gpu_pending_take(device, &pending, err);
   if (status != VYRE_OK)
@@ -180,10 +185,7 @@ static vyre_status make(vyre_backend_device *device, const vyre_dispatch_desc *d
   pending->kernel = desc->kernel;
   pending->stream = device->compute;
   if (desc->flags & VYRE_DISPATCH_PERSISTENT) {
-    uint64_t groups = (uint64_t)desc->groups[0] * desc->groups[1];
-    if (__builtin_mul_overflow(groups, desc->groups[2], &groups) || groups > UINT32_MAX)
-      groups = UINT32_MAX;
-    pending->groups = (uint32_t)groups;
+    pending->groups = (uint32_t)vyre__gpu_group_count(desc); /* they fit */
     status = vyre__gpu_persistent_stream(device, &pending->stream, err);
     pending->is_persistent = status == VYRE_OK;
   }

@@ -62,9 +62,11 @@ vyre_status vyre__gpu_persistent_stream(vyre_backend_device *device, vyre__gpu_s
                                         vyre_error *err);
 /* Gives it back. */
 void vyre__gpu_persistent_stream_give(vyre_backend_device *device, vyre__gpu_stream *stream);
-/* Under the lock of residency.h: RESIDENCY_EXCEEDED if the launch would fill the device. */
-vyre_status vyre__gpu_persistent_fits(vyre_backend_pending *pending, const uint32_t workgroup[3],
-                                      uint64_t workgroup_memory, vyre_error *err);
+/* Under the lock of residency.h: RESIDENCY_EXCEEDED if the launch would fill the device.  Stores
+   how many of its groups fit in a unit. */
+vyre_status vyre__gpu_persistent_fits(vyre_backend_device *device, const vyre_dispatch_desc *desc,
+                                      uint64_t workgroup_memory, uint32_t *out_occupancy,
+                                      vyre_error *err);
 
 /* ---- cooperative.c ---- */
 

@@ -9,6 +9,7 @@
 #include "plugins/gpu/residency.h"
 
 #include "plugins/common/error.h"
+#include "plugins/gpu/arguments.h"
 
 #define PROBE_BYTES 1024u
 
@@ -109,28 +110,30 @@ void vyre__gpu_persistent_stream_give(vyre_backend_device *device, vyre__gpu_str
   vyre__gpu_leave(&scope);
 }
 
-vyre_status vyre__gpu_persistent_fits(vyre_backend_pending *pending, const uint32_t workgroup[3],
-                                      uint64_t workgroup_memory, vyre_error *err)
+vyre_status vyre__gpu_persistent_fits(vyre_backend_device *device, const vyre_dispatch_desc *desc,
+                                      uint64_t workgroup_memory, uint32_t *out_occupancy,
+                                      vyre_error *err)
 {
-  vyre_backend_device *device = pending->device;
-  const vyre_backend_kernel *kernel = pending->kernel;
-  const uint32_t items = workgroup[0] * workgroup[1] * workgroup[2];
+  const vyre_backend_kernel *kernel = desc->kernel;
+  const uint32_t items = desc->workgroup[0] * desc->workgroup[1] * desc->workgroup[2];
+  const uint64_t asked = vyre__gpu_group_count(desc);
+  uint32_t occupancy = 0;
   const vyre_status status = vyre__gpu_result(
-      device,
-      vyre__gpu_driver.occupancy(kernel->function, items, workgroup_memory, &pending->occupancy),
+      device, vyre__gpu_driver.occupancy(kernel->function, items, workgroup_memory, &occupancy),
       "counting the groups that are resident at once", err);
   if (status != VYRE_OK)
     return status;
   /* One unit stays free, so that ordinary launches go on (DISP-012); with a single one, half. */
   const uint64_t units = device->facts.compute_units;
-  const uint64_t room = units > 1 ? (units - 1) * pending->occupancy : pending->occupancy / 2;
-  const uint64_t held = vyre__gpu_residency_units(device) * pending->occupancy;
+  const uint64_t room = units > 1 ? (units - 1) * occupancy : occupancy / 2;
+  const uint64_t held = vyre__gpu_residency_units(device) * occupancy;
   const uint64_t most = room > held ? room - held : 0;
-  if (pending->groups > most)
+  if (asked > most)
     return PLUGIN_FAIL(err, VYRE_ERROR_RESIDENCY_EXCEEDED, "use fewer groups, about one a unit",
-                       "%u groups of a persistent launch of kernel %s, at most %llu of %u items "
+                       "%llu groups of a persistent launch of kernel %s, at most %llu of %u items "
                        "leave room for other launches on %s",
-                       pending->groups, kernel->name, (unsigned long long)most, items,
+                       (unsigned long long)asked, kernel->name, (unsigned long long)most, items,
                        device->facts.name);
+  *out_occupancy = occupancy;
   return VYRE_OK;
 }
