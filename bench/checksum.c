@@ -34,16 +34,16 @@ VYRE_HANDLER(checksum)
 
 VYRE_SEGMENT(job)(vyre_ctx *c, VYRE_IN(vyre_u8) input, VYRE_INOUT(vyre_u32) sums)
 {
-  const checksum_push *push = vyre_push(c, checksum_push);
-  sums[push->first] = checksum_of(input + (vyre_u64)push->first * push->job_bytes, push->job_bytes);
+  const checksum_push push = *vyre_push(c, checksum_push);
+  sums[push.first] = checksum_of(input + (vyre_u64)push.first * push.job_bytes, push.job_bytes);
 }
 
 VYRE_SEGMENT(loop)(vyre_ctx *c, VYRE_IN(vyre_u8) input, VYRE_INOUT(vyre_u32) sums)
 {
-  const checksum_push *push = vyre_push(c, checksum_push);
+  const checksum_push push = *vyre_push(c, checksum_push);
   const vyre_u64 part = vyre_global_id(c, 0);
-  const vyre_u64 end = (part + 1u) * push->jobs / push->parts;
+  const vyre_u64 end = (part + 1u) * push.jobs / push.parts;
   vyre_u64 i;
-  for (i = part * push->jobs / push->parts; i < end; ++i)
-    sums[i] = checksum_of(input + i * push->job_bytes, push->job_bytes);
+  for (i = part * push.jobs / push.parts; i < end; ++i)
+    sums[i] = checksum_of(input + i * push.job_bytes, push.job_bytes);
 }

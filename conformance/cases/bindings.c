@@ -209,7 +209,7 @@ static void run_alignment(conform *c)
 
 static void run_ids(conform *c)
 {
-  static const uint32_t limits[] = {41, 42, 200, 1000};
+  static const uint32_t limits[] = {41, 42, 64, VYRE_BINDING_IDS};
   unsigned char a[3] = {9, 1, 1}, b[7] = {8, 1, 1, 1, 1, 1, 1}, d[1] = {7};
   for (uint32_t i = 0; i < COUNT_OF(limits); ++i) {
     uint64_t seen[7] = {0};

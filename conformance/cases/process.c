@@ -26,6 +26,13 @@ static void live(conform *c)
   conform_close(c);
 }
 
+/* What a vendor's library does once and for good when it is opened is its own. */
+static void let_vendor_open(conform *c)
+{
+  if (!(conform_load(c)->flags & VYRE_BACKEND_MAY_UNLOAD))
+    live(c);
+}
+
 /* ---- environment ---- */
 
 static uint64_t environment_hash(void)
@@ -45,6 +52,7 @@ static void run_environment(conform *c)
   char before[4096], after[4096];
   const mode_t mask = umask(0);
   umask(mask);
+  let_vendor_open(c);
   const uint64_t variables = environment_hash();
   char **const list = environ;
   CHECK(c, getcwd(before, sizeof before), "no working directory");
@@ -59,6 +67,8 @@ static void run_environment(conform *c)
 
 /* ---- signals ---- */
 
+#define RESTORER 0x04000000 /* SA_RESTORER, a bit of the C library's own */
+
 static void run_signals(conform *c)
 {
   static struct sigaction before[65], now;
@@ -72,6 +82,8 @@ static void run_signals(conform *c)
   for (int number = 1; number < 65; ++number) {
     if (sigaction(number, NULL, &now))
       continue;
+    /* The C library marks what was ever set: handlers that were put back are as they were. */
+    now.sa_flags = (now.sa_flags & ~RESTORER) | (before[number].sa_flags & RESTORER);
     CHECK(c, now.sa_handler == before[number].sa_handler && now.sa_flags == before[number].sa_flags,
           "a handler of signal %d was installed (ABI-010)", number);
   }

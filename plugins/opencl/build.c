@@ -43,7 +43,7 @@ static void choose_options(const vyre_backend_device *device, const vyre__opencl
 {
   const vyre__opencl_facts *facts = device->facts;
   snprintf(out_options, OPTIONS_BYTES,
-           "-cl-std=%s -cl-fp32-correctly-rounded-divide-sqrt -DVYRE__C11=%d -DVYRE_DEBUG=%d "
+           "-w -cl-std=%s -cl-fp32-correctly-rounded-divide-sqrt -DVYRE__C11=%d -DVYRE_DEBUG=%d "
            "-DVYRE_HAS_BARRIER=%d -DVYRE__NEIGHBOURS=%d",
            facts->c11 ? "CL3.0" : "CL1.2", facts->c11, (source->flags & VYRE_MODULE_DEBUG) != 0,
            uses_barriers(source), !facts->is_cpu);

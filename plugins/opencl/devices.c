@@ -11,6 +11,7 @@
 #include "library.h"
 #include "plugins/common/host.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +239,28 @@ static vyre_status add_platform(cl_platform_id platform, vyre_error *err)
   return VYRE_OK;
 }
 
+/*
+ * Runtimes bring handlers of their own for signals, with the first look at their devices: those of
+ * LLVM for crashes, for one.  The process's handlers are its own, so they are put back (ABI-010).
+ */
+#define SIGNALS 65
+
+static void keep_handlers(struct sigaction kept[SIGNALS], bool known[SIGNALS])
+{
+  for (int number = 1; number < SIGNALS; ++number)
+    known[number] = sigaction(number, NULL, &kept[number]) == 0;
+}
+
+static void put_handlers_back(const struct sigaction kept[SIGNALS], const bool known[SIGNALS])
+{
+  for (int number = 1; number < SIGNALS; ++number) {
+    struct sigaction now;
+    if (known[number] && sigaction(number, NULL, &now) == 0 &&
+        now.sa_handler != kept[number].sa_handler)
+      sigaction(number, &kept[number], NULL);
+  }
+}
+
 static vyre_status find_all(vyre_error *err)
 {
   const vyre__cl_calls *cl = vyre__opencl_calls();
@@ -266,8 +289,13 @@ vyre_status vyre__opencl_devices(const vyre__opencl_facts **out_rows, uint32_t *
   if (status != VYRE_OK)
     return status;
   pthread_mutex_lock(&rows_lock);
-  if (!found)
+  if (!found) {
+    struct sigaction kept[SIGNALS];
+    bool known[SIGNALS] = {false};
+    keep_handlers(kept, known);
     status = find_all(err);
+    put_handlers_back(kept, known);
+  }
   found = status == VYRE_OK && row_count;
   *out_rows = rows;
   *out_count = row_count;

@@ -47,8 +47,6 @@ static void fill_tables(void)
 {
   const vyre_backend newest = {
       VYRE_BACKEND_HEADER,
-      /* The vendor's library stays; it has no function of ours to call. */
-      .flags = VYRE_BACKEND_MAY_UNLOAD,
       .sanitizer = SANITIZER,
       .format_count = sizeof(formats) / sizeof(formats[0]),
       .name = "opencl",
