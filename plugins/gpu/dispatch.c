@@ -67,13 +67,6 @@ static vyre_status fill_block(vyre_backend_pending *pending, const vyre_dispatch
 
 /* -------- the launch -------- */
 
-/* Recorded, or not at the second attempt either: the launch is already there. */
-static vyre__gpu_code record_surely(vyre__gpu_event *event, vyre__gpu_stream *stream)
-{
-  const vyre__gpu_code code = vyre__gpu_driver.event_record(event, stream);
-  return code ? vyre__gpu_driver.event_record(event, stream) : 0;
-}
-
 static vyre_status tell_failure(const vyre_backend_pending *pending, vyre__gpu_code code,
                                 vyre_error *err)
 {
@@ -102,9 +95,9 @@ static vyre_status start(vyre_backend_pending *pending, const vyre_dispatch_desc
     code = driver->launch(pending->kernel->function, desc->groups, desc->workgroup,
                           needs->workgroup_memory, stream, arguments->parameters, is_cooperative);
   if (!code) {
-    late = record_surely(pending->ended, stream);
+    late = driver->event_record(pending->ended, stream);
     if (!late && is_cooperative)
-      late = record_surely(device->cooperative, stream);
+      late = driver->event_record(device->cooperative, stream);
   }
   pthread_mutex_unlock(&device->lock);
   if (code)
