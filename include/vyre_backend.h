@@ -264,7 +264,8 @@ typedef struct vyre_binding {
 /*
  * DISP-010  The launch is the engine's: it may stay for long, is put on a queue of its own, and
  *           ordinary dispatches of the same device run beside it.  Refused with
- *           VYRE_ERROR_UNSUPPORTED without VYRE_CAP_PERSISTENT.  All its bindings are BUFFERs.
+ *           VYRE_ERROR_UNSUPPORTED without VYRE_CAP_PERSISTENT.  Its bindings are BUFFERs and, since
+ *           0.3, WORKGROUP memory.
  * DISP-012  Calls that start, watch or move (dispatch, pending_wait, pending_read, pending_release
  *           of other launches, upload, download, fill, copy) never wait for a persistent launch to
  *           end, unless they use a buffer of it.  With VYRE_CAP_ALLOC_WHILE_RESIDENT the same holds

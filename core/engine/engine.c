@@ -15,12 +15,15 @@
 /* Longest list of one batched launch, and its group where groups are wide. */
 #define BATCH_MOST 1024u
 #define BATCH_WORKGROUP 64u
+/* Work items of a persistent worker where groups are wide: 32 cells of the ring at a time. */
+#define WIDTH 256u
 
 /* How long destroy waits for a launch whose items do not end. */
 #define PATIENCE_NS 10000000000ull
 
 #ifdef VYRE_TESTING
 uint64_t vyre__engine_first_position;
+uint32_t vyre__engine_width;
 #endif
 
 static vyre_status read_handlers(const vyre_engine_handlers *handlers, vyre_engine_handlers *out,
@@ -40,8 +43,10 @@ static vyre_status read_handlers(const vyre_engine_handlers *handlers, vyre_engi
 static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handlers, vyre_error *err)
 {
   vyre_device *device = engine->device;
-  const char *entry = engine->plan.persistent ? "vyre_engine_persistent" : "vyre_engine_batch";
-  const bool wide = device->info.device_class != VYRE_DEVICE_CPU;
+  const bool wide = engine->plan.width > 1;
+  const char *entry = !engine->plan.persistent ? "vyre_engine_batch"
+                      : wide                   ? "vyre_engine_wide"
+                                               : "vyre_engine_persistent";
   vyre_kernel_info info = {.struct_size = sizeof info};
   vyre_error said = VYRE_ERROR_INIT;
   vyre__text head, tail;
@@ -49,7 +54,7 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
   vyre_status status;
   vyre__text_init(&head, &engine->allocator);
   vyre__text_init(&tail, &engine->allocator);
-  status = vyre__engine_entries(handlers, &head, &tail, err);
+  status = vyre__engine_entries(handlers, engine->plan.persistent && wide, &head, &tail, err);
   if (status != VYRE_OK)
     goto done;
   entries.head = head.data;
@@ -58,10 +63,14 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
                              handlers->name, &engine->module, NULL, err);
   if (status != VYRE_OK)
     goto done;
-  status = vyre__device_result(
-      device, "kernel_find",
-      device->backend->kernel_find(engine->module, entry, &engine->kernel, &info, &said), &said,
-      err);
+  status = device->backend->kernel_find(engine->module, entry, &engine->kernel, &info, &said);
+  if (status == VYRE_ERROR_NOT_FOUND && engine->plan.persistent && wide) {
+    /* Code from a bundle: it has the entry of one item a worker, which does the same. */
+    engine->plan.width = 1;
+    entry = "vyre_engine_persistent";
+    status = device->backend->kernel_find(engine->module, entry, &engine->kernel, &info, &said);
+  }
+  status = vyre__device_result(device, "kernel_find", status, &said, err);
   if (status == VYRE_OK && !engine->kernel)
     status = VYRE_FAIL(err, VYRE_ERROR_INTERNAL, "use another version of the plugin",
                        "plugin %s found no kernel for '%s' and reported no error",
@@ -69,9 +78,11 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
   engine->batch.most = engine->plan.capacity < BATCH_MOST / VYRE_RING_CELL_ITEMS
                            ? engine->plan.capacity * VYRE_RING_CELL_ITEMS
                            : BATCH_MOST;
-  engine->batch.workgroup = wide ? BATCH_WORKGROUP : 1;
+  engine->batch.workgroup = engine->shares_cores ? 1 : BATCH_WORKGROUP;
   if (engine->batch.workgroup > info.max_workgroup_items)
     engine->batch.workgroup = info.max_workgroup_items ? info.max_workgroup_items : 1;
+  if (engine->plan.width > 8u && engine->plan.width > info.max_workgroup_items)
+    engine->plan.width = info.max_workgroup_items / 8u * 8u; /* eight items serve a cell */
 done:
   vyre__text_free(&head);
   vyre__text_free(&tail);
@@ -170,6 +181,11 @@ static vyre_status build(vyre_engine *engine, const vyre_engine_handlers *handle
     return status;
   engine->notify = !engine->plan.persistent || (info->capabilities & VYRE_CAP_NOTIFY_HOST);
   engine->shares_cores = info->device_class == VYRE_DEVICE_CPU;
+  engine->plan.width = engine->shares_cores || engine->device->backend->abi_minor < 3 ? 1 : WIDTH;
+#ifdef VYRE_TESTING
+  if (vyre__engine_width)
+    engine->plan.width = vyre__engine_width;
+#endif
   engine->spin_ns = engine->shares_cores ? SPIN_CPU_NS : SPIN_DEVICE_NS;
   engine->slice_ns = SLICE_NS;
   if ((status = furnish(engine, handlers, err)) != VYRE_OK)

@@ -31,6 +31,7 @@ typedef struct vyre__engine_plan {
   uint32_t capacity;
   uint32_t max_unfinished;
   uint32_t workers;
+  uint32_t width; /* work items of a worker, persistent; above 1 for engine_wide_kernel.c */
   uint32_t bank_records;
   uint64_t input_size;
   vyre_buffer *input;
@@ -121,6 +122,8 @@ struct vyre_engine {
 #ifdef VYRE_TESTING
 /* The first position of engines that are started from now on. */
 extern uint64_t vyre__engine_first_position;
+/* Work items of a worker of engines that are started from now on; 0: as suits the device. */
+extern uint32_t vyre__engine_width;
 #endif
 
 /* ---- options.c, rules.c, choice.c, memory.c ---- */

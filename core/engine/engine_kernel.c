@@ -43,6 +43,7 @@ typedef struct vyre__worker {
   vyre_u64 claimed;
   vyre_u64 done;
   vyre_u64 stored_0, stored_1; /* by half of the bank */
+  vyre_u32 wide;               /* 1: engine_wide_kernel.c */
   vyre_engine_push push;
 } vyre__worker;
 
@@ -214,7 +215,8 @@ VYRE_FUNCTION void vyre__open_bank(const vyre__worker *w, vyre_u32 half, vyre_jo
 }
 
 /* Posts a result.  After it the host may hand the result's place to another item. */
-VYRE_FUNCTION void vyre__complete(vyre__worker *w, vyre_u64 ticket, vyre_u32 value, vyre_u32 status)
+VYRE_FUNCTION void vyre__post(const vyre__worker *w, vyre_u64 ticket, vyre_u32 value,
+                              vyre_u32 status)
 {
   const vyre_u64 position = ticket >> VYRE_RING_INDEX_BITS, stamp = vyre__stamp(position);
   VYRE_GLOBAL vyre_ring_result *result =
@@ -225,9 +227,6 @@ VYRE_FUNCTION void vyre__complete(vyre__worker *w, vyre_u64 ticket, vyre_u32 val
      before it. */
   vyre_atomic_store_u64(&result->status, stamp << VYRE_RING_STAMP_SHIFT | status, VYRE_RELEASE,
                         VYRE_SCOPE_SYSTEM);
-  w->done += 1u;
-  /* Release: pairs with the host's acquire when it counts what is finished. */
-  vyre_atomic_store_u64(&w->own->done, w->done, VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
 }
 
 /* Counts records that an item stored.  Relaxed: the completion that follows publishes it. */
@@ -242,26 +241,37 @@ VYRE_FUNCTION void vyre__count_stored(vyre__worker *w, vyre_u32 half, vyre_u32 n
 }
 
 /*
- * Runs one item that was copied out of its cell, and posts its result.  `where` and `what` are its
+ * Runs one item that was copied out of its cell; returns its status.  `where` and `what` are its
  * two halves: offset and size of its input, rule set and correlation, the first one low.
  */
+VYRE_FUNCTION vyre_u32 vyre__run_job(vyre_ctx *c, const vyre__worker *w, vyre_u64 ticket,
+                                     vyre_u64 where, vyre_u64 what, vyre_u32 half, vyre_job *job,
+                                     vyre_u32 *out_value)
+{
+  job->ticket = ticket;
+  job->rule_set_id = (vyre_u32)what;
+  job->correlation = (vyre_u32)(what >> 32);
+  job->wanted = 0u;
+  job->stored = 0u;
+  job->reserved = 0u;
+  vyre__open_bank(w, half, job);
+  return vyre__run_item(c, &w->push, w->rules, w->input, (vyre_u32)where, (vyre_u32)(where >> 32),
+                        job, out_value);
+}
+
+/* Runs one item and posts its result. */
 VYRE_FUNCTION void vyre__serve(vyre_ctx *c, vyre__worker *w, vyre_u64 ticket, vyre_u64 where,
                                vyre_u64 what, vyre_u32 half)
 {
-  vyre_u32 value, status;
   vyre_job job;
-  job.ticket = ticket;
-  job.rule_set_id = (vyre_u32)what;
-  job.correlation = (vyre_u32)(what >> 32);
-  job.wanted = 0u;
-  job.stored = 0u;
-  job.reserved = 0u;
-  vyre__open_bank(w, half, &job);
-  status = vyre__run_item(c, &w->push, w->rules, w->input, (vyre_u32)where, (vyre_u32)(where >> 32),
-                          &job, &value);
+  vyre_u32 value;
+  const vyre_u32 status = vyre__run_job(c, w, ticket, where, what, half, &job, &value);
   if (job.stored != 0u)
     vyre__count_stored(w, half, job.stored);
-  vyre__complete(w, ticket, value, status);
+  vyre__post(w, ticket, value, status);
+  w->done += 1u;
+  /* Release: pairs with the host's acquire when it counts what is finished. */
+  vyre_atomic_store_u64(&w->own->done, w->done, VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
 }
 
 /* `n` of the `count` items of a cell were copied out: gives its place back behind the last one. */
@@ -354,6 +364,17 @@ VYRE_FUNCTION void vyre__tell(vyre_ctx *c, const vyre__worker *w)
 #endif
 }
 
+/* The same in the middle of work: not for each item.  True if it did. */
+VYRE_FUNCTION vyre_u32 vyre__tell_now_and_then(vyre_ctx *c, const vyre__worker *w, vyre_u64 now)
+{
+  /* Relaxed: only says when; if two workers tell at once, nothing is lost. */
+  if (now - vyre_atomic_load_u64(&w->state->told, VYRE_RELAXED, VYRE_SCOPE_DEVICE) < VYRE__TELL_NS)
+    return 0u;
+  vyre_atomic_store_u64(&w->state->told, now, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  vyre__tell(c, w);
+  return 1u;
+}
+
 /* True once all workers of this launch have to leave. */
 VYRE_FUNCTION vyre_u32 vyre__must_leave(const vyre__worker *w, vyre_u32 stop)
 {
@@ -384,9 +405,10 @@ VYRE_FUNCTION vyre_u32 vyre__all_done(const vyre__worker *w)
   /* Acquire: pairs with the release of each claim up to this tail; they are all counted below. */
   (void)vyre_atomic_load_u64(&w->state->tail, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE);
   for (i = 0u; i < w->push.workers; ++i) {
-    /* Acquire: keeps the two loads in order. */
+    /* Acquire: keeps the two loads in order.  Wide workers count cells, in device memory. */
     const vyre_u64 done =
-        vyre_atomic_load_u64(&w->workers[i].done, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM);
+        w->wide != 0u ? vyre_atomic_load_u64(&w->claims[i].done, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE)
+                      : vyre_atomic_load_u64(&w->workers[i].done, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM);
     if (vyre_atomic_load_u64(&w->claims[i].items, VYRE_RELAXED, VYRE_SCOPE_DEVICE) != done)
       return 0u;
   }
@@ -492,13 +514,8 @@ VYRE_FUNCTION void vyre__work(vyre_ctx *c, vyre__worker *w)
         most = most < VYRE__CLAIM_MOST ? 2u * most : most;
       else if (now - before > 2u * VYRE__CLAIM_NS)
         most = most > 1u ? most / 2u : 1u;
-      /* Relaxed: only says when; if two workers tell at once, nothing is lost. */
-      if (now - vyre_atomic_load_u64(&w->state->told, VYRE_RELAXED, VYRE_SCOPE_DEVICE) >=
-          VYRE__TELL_NS) {
-        vyre_atomic_store_u64(&w->state->told, now, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
-        vyre__tell(c, w);
+      if (vyre__tell_now_and_then(c, w, now))
         told_of = w->done;
-      }
     }
     if (now - born >= w->push.max_resident_ns)
       vyre__leave_now(w);
@@ -507,36 +524,47 @@ VYRE_FUNCTION void vyre__work(vyre_ctx *c, vyre__worker *w)
     vyre__tell(c, w);
 }
 
+/* The worker that this group is. */
+VYRE_FUNCTION void vyre__worker_init(vyre_ctx *c, vyre__worker *w, VYRE_GLOBAL vyre_u8 *ring,
+                                     VYRE_GLOBAL vyre_u8 *control, VYRE_GLOBAL vyre_u8 *state,
+                                     VYRE_GLOBAL const vyre_u8 *rules,
+                                     VYRE_GLOBAL const vyre_u8 *input,
+                                     VYRE_GLOBAL vyre_job_record *records)
+{
+  w->push = *vyre_push(c, vyre_engine_push);
+  w->wide = 0u;
+  w->header = (VYRE_GLOBAL vyre_ring_header *)ring;
+  w->cells = (VYRE_GLOBAL vyre_ring_cell *)(ring + w->header->cells_offset);
+  w->released = (VYRE_GLOBAL vyre_u64 *)(ring + w->header->released_offset);
+  w->results = (VYRE_GLOBAL vyre_ring_result *)(ring + w->header->results_offset);
+  w->cells_mask = vyre_shl_u64(1u, w->header->capacity_log2) - 1u;
+  w->results_mask = vyre_shl_u64(1u, w->header->completions_log2) - 1u;
+  w->control = (VYRE_GLOBAL vyre_engine_control *)control;
+  w->workers = (VYRE_GLOBAL vyre_engine_worker *)(control + sizeof(vyre_engine_control));
+  w->own = w->workers + vyre_group_id(c, 0);
+  w->state = (VYRE_GLOBAL vyre_engine_state *)state;
+  w->claims = (VYRE_GLOBAL vyre_engine_claims *)(state + sizeof(vyre_engine_state));
+  w->own_claims = w->claims + vyre_group_id(c, 0);
+  w->taken = (VYRE_GLOBAL vyre_u32 *)(w->claims + w->push.workers);
+  w->rules = rules;
+  w->input = input;
+  w->records = records;
+  /* This worker's counts go on from its last launch, which has ended. */
+  w->done = w->own->done;
+  w->claimed = w->done;
+  w->stored_0 = w->own->stored[0];
+  w->stored_1 = w->own->stored[1];
+}
+
 VYRE_SEGMENT(vyre_engine_persistent)
 (vyre_ctx *c, VYRE_GLOBAL vyre_u8 *ring, VYRE_GLOBAL vyre_u8 *control, VYRE_GLOBAL vyre_u8 *state,
  VYRE_GLOBAL const vyre_u8 *rules, VYRE_GLOBAL const vyre_u8 *input,
  VYRE_GLOBAL vyre_job_record *records)
 {
   vyre__worker w;
-  w.push = *vyre_push(c, vyre_engine_push);
-  if (vyre_group_id(c, 0) >= w.push.workers || vyre_local_id(c, 0) != 0u)
+  if (vyre_group_id(c, 0) >= vyre_push(c, vyre_engine_push)->workers || vyre_local_id(c, 0) != 0u)
     return;
-  w.header = (VYRE_GLOBAL vyre_ring_header *)ring;
-  w.cells = (VYRE_GLOBAL vyre_ring_cell *)(ring + w.header->cells_offset);
-  w.released = (VYRE_GLOBAL vyre_u64 *)(ring + w.header->released_offset);
-  w.results = (VYRE_GLOBAL vyre_ring_result *)(ring + w.header->results_offset);
-  w.cells_mask = vyre_shl_u64(1u, w.header->capacity_log2) - 1u;
-  w.results_mask = vyre_shl_u64(1u, w.header->completions_log2) - 1u;
-  w.control = (VYRE_GLOBAL vyre_engine_control *)control;
-  w.workers = (VYRE_GLOBAL vyre_engine_worker *)(control + sizeof(vyre_engine_control));
-  w.own = w.workers + vyre_group_id(c, 0);
-  w.state = (VYRE_GLOBAL vyre_engine_state *)state;
-  w.claims = (VYRE_GLOBAL vyre_engine_claims *)(state + sizeof(vyre_engine_state));
-  w.own_claims = w.claims + vyre_group_id(c, 0);
-  w.taken = (VYRE_GLOBAL vyre_u32 *)(w.claims + w.push.workers);
-  w.rules = rules;
-  w.input = input;
-  w.records = records;
-  /* This worker's counts go on from its last launch, which has ended. */
-  w.done = w.own->done;
-  w.claimed = w.done;
-  w.stored_0 = w.own->stored[0];
-  w.stored_1 = w.own->stored[1];
+  vyre__worker_init(c, &w, ring, control, state, rules, input, records);
   vyre__work(c, &w);
 }
 

@@ -9,7 +9,7 @@
 #ifndef VYRE_ENGINE_LAYOUT_H
 #define VYRE_ENGINE_LAYOUT_H
 
-/* Bindings of the two entries, in order. */
+/* Bindings of the entries, in order. */
 #define VYRE_ENGINE_RING 0u    /* persistent: the ring's region.  batch: the items */
 #define VYRE_ENGINE_CONTROL 1u /* persistent: vyre_engine_control, workers.  batch: the results */
 #define VYRE_ENGINE_STATE 2u   /* vyre_engine_state: words that only the device touches */
@@ -17,6 +17,8 @@
 #define VYRE_ENGINE_INPUT 4u   /* the bytes that items point into */
 #define VYRE_ENGINE_RECORDS 5u /* the output bank */
 #define VYRE_ENGINE_BINDINGS 6u
+#define VYRE_ENGINE_GROUP 6u /* wide: workgroup memory, VYRE_ENGINE_GROUP_BYTES of it */
+#define VYRE_ENGINE_GROUP_BYTES 64u
 
 /* What a rule_set_id stands for. */
 typedef struct vyre_engine_rule {
@@ -43,7 +45,8 @@ typedef struct vyre_engine_worker {
 } vyre_engine_worker;
 
 /*
- * Device memory: the words that workers contend for.  Zero at the start but for `tail`.  Behind
+ * Device memory: the words that workers contend for.  Zero at the start but for `tail` and
+ * `announced`.  Behind
  * them lie a vyre_engine_claims for each worker, and a u32 for each place of the ring: how many
  * items of its cell were copied out, while several workers share them.
  *
@@ -52,19 +55,24 @@ typedef struct vyre_engine_worker {
  * to reset a word that the device may be using.
  */
 typedef struct vyre_engine_state {
-  vyre_ring_u64 tail; /* the next ticket to claim */
-  vyre_ring_u32 pad0[30];
+  vyre_ring_u64 tail;      /* the next ticket to claim */
+  vyre_ring_u64 announced; /* wide: every cell before this position is published */
+  vyre_ring_u32 width;     /* wide: 1: there is much to do, look with the whole group at once */
+  vyre_ring_u32 pad0[27];
   vyre_ring_u32 leaving; /* launch << 2 | VYRE_ENGINE_LEAVE_… */
-  vyre_ring_u32 pad1[31];
+  vyre_ring_u32 asked;   /* wide: the ring's stop word, as the group that looks saw it last */
+  vyre_ring_u32 looker;  /* wide: launch << 1 | 1 while a group of that launch looks at the ring */
+  vyre_ring_u32 pad1[29];
   vyre_ring_u64 told; /* when the host was last told of completions */
   vyre_ring_u32 pad2[30];
   vyre_ring_u32 cursor[2][32]; /* a line for each half; [half][0] and [half][1] */
 } vyre_engine_state;
 
-/* Device memory, written by one worker alone. */
+/* Device memory, written by one worker alone.  A wide worker counts cells, not items. */
 typedef struct vyre_engine_claims {
   vyre_ring_u64 items; /* that it claimed, over all launches; too many while a claim may fail */
-  vyre_ring_u64 pad[15];
+  vyre_ring_u64 done;  /* wide: of those, how many are done; stored with release */
+  vyre_ring_u64 pad[14];
 } vyre_engine_claims;
 
 /* Bits of the ring header's stop word. */

@@ -1,5 +1,5 @@
 /*
- * entries.c - the text that the core writes around the handlers of a set: the engine's two entries
+ * entries.c - the text that the core writes around the handlers of a set: the engine's entries
  * (vyre_kernel.h, "Entries").
  */
 #include "core/base/error.h"
@@ -7,6 +7,7 @@
 #include "core/program/program.h"
 
 #include "embed/vyre__engine_text.h"
+#include "embed/vyre__engine_wide_text.h"
 
 #include <string.h>
 
@@ -70,7 +71,17 @@ static const char entries[] =
     "  (VYRE_ARG(0, engine_items), VYRE_ARG(1, engine_results), VYRE_ARG(2, engine_state),\n"
     "   VYRE_ARG(3, engine_rules), VYRE_ARG(4, engine_input), VYRE_ARG(5, engine_records)));\n";
 
-vyre_status vyre__engine_entries(const vyre_engine_handlers *handlers, vyre__text *head,
+static const char wide_entry[] =
+    "\nVYRE_ENTRY(vyre_engine_wide,\n"
+    "  (VYRE_PARAM_INOUT(0, engine_ring), VYRE_PARAM_INOUT(1, engine_control),\n"
+    "   VYRE_PARAM_INOUT(2, engine_state), VYRE_PARAM_CONST(3, engine_rules),\n"
+    "   VYRE_PARAM_INOUT(4, engine_input), VYRE_PARAM_INOUT(5, engine_records),\n"
+    "   VYRE_PARAM_LOCAL(6, engine_group)),\n"
+    "  (VYRE_ARG(0, engine_ring), VYRE_ARG(1, engine_control), VYRE_ARG(2, engine_state),\n"
+    "   VYRE_ARG(3, engine_rules), VYRE_ARG(4, engine_input), VYRE_ARG(5, engine_records),\n"
+    "   VYRE_ARG(6, engine_group)));\n";
+
+vyre_status vyre__engine_entries(const vyre_engine_handlers *handlers, bool wide, vyre__text *head,
                                  vyre__text *tail, vyre_error *err)
 {
   vyre_status status = check_handlers(handlers, err);
@@ -84,6 +95,10 @@ vyre_status vyre__engine_entries(const vyre_engine_handlers *handlers, vyre__tex
   write_call(handlers, tail);
   vyre__text_add(tail, vyre__engine_text, vyre__engine_text_size);
   vyre__text_add(tail, entries, sizeof entries - 1);
+  if (wide) {
+    vyre__text_add(tail, vyre__engine_wide_text, vyre__engine_wide_text_size);
+    vyre__text_add(tail, wide_entry, sizeof wide_entry - 1);
+  }
   if (head->failed || tail->failed)
     return VYRE_FAIL_MEMORY(err, "a handler set's entries");
   return VYRE_OK;

@@ -27,7 +27,8 @@ vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
   const vyre__region *regions[VYRE_ENGINE_BINDINGS] = {
       &engine->ring_memory, &engine->control_memory, &engine->state,
       &engine->rules,       &engine->input,          &engine->records};
-  vyre_binding bindings[VYRE_ENGINE_BINDINGS];
+  vyre_binding bindings[VYRE_ENGINE_BINDINGS + 1];
+  const bool wide = plan->width > 1;
   /* Only the keeper counts launches; relaxed for the readers of statistics. */
   const uint64_t launch = __atomic_add_fetch(&engine->launches, 1, __ATOMIC_RELAXED);
   const vyre_engine_push push = {.input_size = plan->input_size,
@@ -39,22 +40,29 @@ vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
                                  .launch = (uint32_t)launch & 0x3fffffffu,
                                  .notify = engine->notify};
   vyre_dispatch_desc desc = {.struct_size = sizeof desc,
-                             .binding_count = VYRE_ENGINE_BINDINGS,
+                             .binding_count = VYRE_ENGINE_BINDINGS + wide,
                              .flags = VYRE_DISPATCH_PERSISTENT,
                              .kernel = engine->kernel,
                              .bindings = bindings,
                              .binding_stride = sizeof bindings[0],
                              .groups = {plan->workers, 1, 1},
-                             .workgroup = {1, 1, 1},
+                             .workgroup = {plan->width, 1, 1},
                              .push = &push,
                              .push_size = sizeof push,
-                             .id_limit = VYRE_ENGINE_BINDINGS};
+                             .id_limit = VYRE_ENGINE_BINDINGS + wide};
   vyre_error said = VYRE_ERROR_INIT;
   vyre_status status;
   for (uint32_t i = 0; i < VYRE_ENGINE_BINDINGS; ++i)
     bindings[i] = vyre__engine_bind(
         engine, i, regions[i], 0, regions[i]->size,
         i == VYRE_ENGINE_RULES || i == VYRE_ENGINE_INPUT ? VYRE_READ_ONLY : VYRE_READ_WRITE);
+  if (wide)
+    bindings[VYRE_ENGINE_GROUP] = (vyre_binding){.struct_size = sizeof bindings[0],
+                                                 .id = VYRE_ENGINE_GROUP,
+                                                 .access = VYRE_WORKGROUP,
+                                                 .kind = VYRE_BINDING_WORKGROUP,
+                                                 .size = VYRE_ENGINE_GROUP_BYTES,
+                                                 .element_count = VYRE_ENGINE_GROUP_BYTES};
   set_state(engine, VYRE_RING_STATE_RUNNING);
   status = device->backend->dispatch(engine->handle, &desc, &engine->launch, &said);
   if (status != VYRE_OK)

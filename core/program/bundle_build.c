@@ -297,7 +297,7 @@ static vyre_status describe(build *builder, const vyre_program_desc *program,
     builder->name = handlers->name ? handlers->name : "handlers";
     status = find_source(builder, handlers->code, handlers->code_count, err);
     if (status == VYRE_OK)
-      status = vyre__engine_entries(handlers, head, tail, err);
+      status = vyre__engine_entries(handlers, false, head, tail, err);
   }
   builder->entries.head = head->data ? head->data : "";
   builder->entries.tail = tail->data ? tail->data : "";

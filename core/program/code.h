@@ -38,8 +38,11 @@ vyre_status vyre__module_load(vyre_device *device, const vyre_code *code, uint32
 vyre_status vyre__program_entries(const vyre_program_desc *desc, vyre__text *head, vyre__text *tail,
                                   vyre_error *err);
 
-/* Head and tail of a handler set: the engine's two entries (core/engine/). */
-vyre_status vyre__engine_entries(const vyre_engine_handlers *handlers, vyre__text *head,
+/*
+ * Head and tail of a handler set: the engine's entries (core/engine/).  `wide`: the one for wide
+ * groups too; its barriers would make a compiler for one core run every entry as fibers.
+ */
+vyre_status vyre__engine_entries(const vyre_engine_handlers *handlers, bool wide, vyre__text *head,
                                  vyre__text *tail, vyre_error *err);
 
 #endif

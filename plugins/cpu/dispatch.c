@@ -95,8 +95,8 @@ static vyre_status check_binding(const vyre_dispatch_desc *desc, uint32_t index,
                        "give workgroup memory the access VYRE_WORKGROUP, and nothing else",
                        "binding %u has kind %u and access %u", index, binding->kind,
                        binding->access);
-  if (persistent && binding->kind != VYRE_BINDING_BUFFER)
-    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "bind buffers only to a persistent launch",
+  if (persistent && binding->kind == VYRE_BINDING_HOST)
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "bind buffers to a persistent launch",
                        "binding %u of a persistent launch has kind %u", index, binding->kind);
   if (binding->kind != VYRE_BINDING_BUFFER)
     return VYRE_OK;

@@ -1,6 +1,7 @@
 /* engine_help.c - see engine_help.h. */
 #include "tests/engine/engine_help.h"
 
+#include "core/engine/engine.h"
 #include "embed/engine_test_handlers.h"
 
 static vyre_handler_decl handlers[] = {
@@ -15,6 +16,8 @@ void rig_open(test_rig *rig, const char *plugin, const char *selector)
   vyre_device_request request = VYRE_DEVICE_REQUEST_INIT;
   vyre_device_info info = {.struct_size = sizeof info};
   vyre_error err = VYRE_ERROR_INIT;
+  const char *width = getenv("VYRE_TEST_ENGINE_WIDTH");
+  vyre__engine_width = width ? (uint32_t)atoi(width) : 0;
   options.flags = VYRE_CONTEXT_IGNORE_ENVIRONMENT;
   options.plugin_files = &plugin;
   options.plugin_file_count = plugin ? 1 : 0;

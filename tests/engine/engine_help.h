@@ -36,7 +36,8 @@ typedef struct test_rig {
   vyre_device *device;
 } test_rig;
 
-/* Opens `selector` ("cpu", or the name of `plugin`); ends the test program as skipped (77) if the
+/* Workers have VYRE_TEST_ENGINE_WIDTH work items, or as many as suit the device.
+   Opens `selector` ("cpu", or the name of `plugin`); ends the test program as skipped (77) if the
    device cannot compile. */
 void rig_open(test_rig *rig, const char *plugin, const char *selector);
 void rig_close(test_rig *rig);
