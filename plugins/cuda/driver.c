@@ -25,6 +25,7 @@ static const char *prelude(uint64_t *out_size)
 const vyre__gpu_driver_table vyre__gpu_driver = {
     .name = "cuda",
     .vendor = "NVIDIA",
+    .native_type = VYRE_NATIVE_CUDA,
     .formats = formats,
     .format_count = sizeof formats / sizeof formats[0],
     .prelude = prelude,

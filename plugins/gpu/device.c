@@ -62,8 +62,9 @@ static vyre_status read_facts(uint32_t index, vyre__gpu_facts *out_facts, vyre_e
                           "reading what a device can do", err);
 }
 
-vyre_status vyre__gpu_device_info(uint32_t index, vyre_backend_device_info *out_info,
-                                  vyre_error *err)
+/* `unknown`: capabilities that the host's version has no word for. */
+static vyre_status describe(uint32_t index, uint64_t unknown, vyre_backend_device_info *out_info,
+                            vyre_error *err)
 {
   vyre_backend_device_info info;
   vyre__gpu_facts facts = {0};
@@ -74,16 +75,32 @@ vyre_status vyre__gpu_device_info(uint32_t index, vyre_backend_device_info *out_
   if (status != VYRE_OK)
     return status;
   vyre__gpu_describe(index, &facts, &info);
+  info.capabilities &= ~unknown;
   if (out_info->struct_size < info.struct_size)
     info.struct_size = out_info->struct_size;
   memcpy(out_info, &info, info.struct_size);
   return VYRE_OK;
 }
 
+vyre_status vyre__gpu_device_info(uint32_t index, vyre_backend_device_info *out_info,
+                                  vyre_error *err)
+{
+  return describe(index, 0, out_info, err);
+}
+
+vyre_status vyre__gpu_device_info_0_2(uint32_t index, vyre_backend_device_info *out_info,
+                                      vyre_error *err)
+{
+  return describe(index, VYRE_CAP_INTEROP, out_info, err);
+}
+
 /* ---- opening ---- */
 
-static vyre_status check_options(const vyre_backend_device_options *options, vyre_error *err)
+/* `out_queue`: the caller's, handle 0 if there is none. */
+static vyre_status read_options(const vyre_backend_device_options *options,
+                                vyre_native_handle *out_queue, vyre_error *err)
 {
+  *out_queue = (vyre_native_handle){0};
   if (!options)
     return VYRE_OK;
   vyre_status status = PLUGIN_CHECK_SIZE(err, options, vyre_backend_device_options,
@@ -91,17 +108,28 @@ static vyre_status check_options(const vyre_backend_device_options *options, vyr
   if (status == VYRE_OK && options->flags)
     status = PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "set the flags to 0",
                          "unknown device flags 0x%llx", (unsigned long long)options->flags);
-  return status;
+  if (status == VYRE_OK && options->struct_size >= VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_3)
+    *out_queue = options->queue;
+  return status == VYRE_OK ? vyre__gpu_queue_check(out_queue, err) : status;
+}
+
+static vyre_status make_stream(vyre_backend_device *device, vyre__gpu_stream **out_stream,
+                               vyre_error *err)
+{
+  return vyre__gpu_result(device, vyre__gpu_driver.stream_make(false, out_stream),
+                          "making a stream", err);
 }
 
 /* Streams, pinned chunks and the clock, the context current. */
-static vyre_status furnish(vyre_backend_device *device, vyre_error *err)
+static vyre_status furnish(vyre_backend_device *device, const vyre_native_handle *queue,
+                           vyre_error *err)
 {
-  vyre__gpu_stream **const streams[] = {&device->compute, &device->copy, &device->clock};
-  vyre_status status = VYRE_OK;
-  for (uint32_t i = 0; i < sizeof(streams) / sizeof(streams[0]) && status == VYRE_OK; ++i)
-    status = vyre__gpu_result(device, vyre__gpu_driver.stream_make(false, streams[i]),
-                              "making a stream", err);
+  vyre_status status = queue->handle ? vyre__gpu_queue_take(device, queue, err)
+                                     : make_stream(device, &device->compute, err);
+  if (status == VYRE_OK)
+    status = make_stream(device, &device->copy, err);
+  if (status == VYRE_OK)
+    status = make_stream(device, &device->clock, err);
   if (status == VYRE_OK)
     status = vyre__gpu_staging_make(device, &device->staging, err);
   if (status == VYRE_OK)
@@ -112,7 +140,8 @@ static vyre_status furnish(vyre_backend_device *device, vyre_error *err)
 /* Drops what furnish() made, as far as it came. */
 static void strip(vyre_backend_device *device)
 {
-  vyre__gpu_stream **const streams[] = {&device->clock, &device->copy, &device->compute};
+  vyre__gpu_stream *const streams[] = {device->clock, device->copy,
+                                       device->is_queue_borrowed ? NULL : device->compute};
   vyre__gpu_scope scope;
   const bool is_current = vyre__gpu_enter_to_free(device, &scope);
   vyre__gpu_launches_drop(device);
@@ -122,15 +151,16 @@ static void strip(vyre_backend_device *device)
   device->staging = NULL;
   vyre__gpu_events_drop(device);
   for (uint32_t i = 0; i < sizeof(streams) / sizeof(streams[0]); ++i) {
-    if (is_current && *streams[i])
-      (void)vyre__gpu_driver.stream_drop(*streams[i]);
-    *streams[i] = NULL;
+    if (is_current && streams[i])
+      (void)vyre__gpu_driver.stream_drop(streams[i]);
   }
+  device->clock = device->copy = device->compute = NULL;
   vyre__gpu_leave(&scope);
 }
 
 /* Gives the device its context, or leaves it without. */
-static vyre_status acquire(vyre_backend_device *device, vyre_error *err)
+static vyre_status acquire(vyre_backend_device *device, const vyre_native_handle *queue,
+                           vyre_error *err)
 {
   vyre__gpu_scope scope;
   vyre_status status =
@@ -140,7 +170,7 @@ static vyre_status acquire(vyre_backend_device *device, vyre_error *err)
     return status;
   status = vyre__gpu_enter(device, &scope, err);
   if (status == VYRE_OK)
-    status = furnish(device, err);
+    status = furnish(device, queue, err);
   if (status != VYRE_OK)
     strip(device);
   vyre__gpu_leave(&scope);
@@ -161,6 +191,7 @@ static bool is_forsaken(uint32_t index)
 /* A dead context is reset, and tried once more.  open_lock is held. */
 static vyre_status revive(vyre_backend_device *device, vyre_error *err)
 {
+  const vyre_native_handle none = {0};
   if (!is_forsaken(device->index))
     /* Relaxed: this thread latched it. */
     return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_DEVICE_LOST,
@@ -175,7 +206,7 @@ static vyre_status revive(vyre_backend_device *device, vyre_error *err)
   /* Relaxed, both: nobody else knows this device yet. */
   __atomic_store_n(&device->lost, false, __ATOMIC_RELAXED);
   __atomic_store_n(&device->lost_code, 0, __ATOMIC_RELAXED);
-  return acquire(device, err);
+  return acquire(device, &none, err);
 }
 
 static void destroy(vyre_backend_device *device)
@@ -188,7 +219,8 @@ vyre_status vyre__gpu_device_open(uint32_t index, const vyre_backend_device_opti
                                   vyre_backend_device **out_device, vyre_error *err)
 {
   vyre__gpu_facts facts = {0};
-  vyre_status status = check_options(options, err);
+  vyre_native_handle queue;
+  vyre_status status = read_options(options, &queue, err);
   if (status == VYRE_OK && !out_device)
     status = PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a place for the device",
                          "out_device is NULL");
@@ -210,8 +242,9 @@ vyre_status vyre__gpu_device_open(uint32_t index, const vyre_backend_device_opti
   device->facts = facts;
   pthread_mutex_init(&device->lock, NULL);
   pthread_mutex_lock(&open_lock);
-  status = acquire(device, err);
-  if (status == VYRE_ERROR_DEVICE_LOST)
+  status = acquire(device, &queue, err);
+  /* A queue of the caller's would go with its context: then he has to know first. */
+  if (status == VYRE_ERROR_DEVICE_LOST && !queue.handle)
     status = revive(device, err);
   if (status == VYRE_OK) {
     device->next_open = open_devices;

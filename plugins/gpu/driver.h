@@ -64,6 +64,7 @@ typedef struct vyre__gpu_driver {
   /* ---- what the plugin is: constant ---- */
   const char *name;                   /* "cuda" */
   const char *vendor;                 /* "NVIDIA" */
+  vyre_native_type native_type;       /* of its events and streams: VYRE_NATIVE_CUDA */
   const vyre_backend_format *formats; /* vyre_backend.formats */
   uint32_t format_count;
   const char *(*prelude)(uint64_t *out_size);

@@ -37,6 +37,7 @@ struct vyre_backend_device {
   vyre__gpu_facts facts;
   vyre__gpu_context *context;
   vyre__gpu_stream *compute, *copy, *clock;
+  bool is_queue_borrowed; /* `compute` is the caller's (INT-004) */
   vyre__gpu_staging *staging;
 
   pthread_mutex_t lock;
@@ -164,6 +165,14 @@ vyre_status vyre__gpu_clock_start(vyre_backend_device *device, vyre_error *err);
 vyre_status vyre__gpu_event_time(vyre_backend_device *device, vyre__gpu_event *event,
                                  uint64_t *out_ns, vyre_error *err);
 
+/* ---- native.c ---- */
+
+/* A queue that device_open() is given; handle 0 is none.  Needs no device. */
+vyre_status vyre__gpu_queue_check(const vyre_native_handle *queue, vyre_error *err);
+/* Makes it the device's `compute`; the context is current. */
+vyre_status vyre__gpu_queue_take(vyre_backend_device *device, const vyre_native_handle *queue,
+                                 vyre_error *err);
+
 /* ---- persistent.c ---- */
 
 /* Why no persistent launch may run on such a device; "" if one may. */
@@ -189,6 +198,9 @@ void vyre__gpu_launches_drop(vyre_backend_device *device);
 vyre_status vyre__gpu_device_count(uint32_t *out_count, vyre_error *err);
 vyre_status vyre__gpu_device_info(uint32_t index, vyre_backend_device_info *out_info,
                                   vyre_error *err);
+/* As a host of ABI 0.2 knows it. */
+vyre_status vyre__gpu_device_info_0_2(uint32_t index, vyre_backend_device_info *out_info,
+                                      vyre_error *err);
 vyre_status vyre__gpu_device_open(uint32_t index, const vyre_backend_device_options *options,
                                   vyre_backend_device **out_device, vyre_error *err);
 void vyre__gpu_device_close(vyre_backend_device *device);
@@ -238,5 +250,15 @@ vyre_status vyre__gpu_buffer_export(vyre_backend_device *device, vyre_backend_bu
                                     vyre_native_memory *out_memory, vyre_error *err);
 vyre_status vyre__gpu_coherent_alloc(vyre_backend_device *device, uint64_t size,
                                      vyre_coherent_memory *out_memory, vyre_error *err);
+
+/* native.c */
+vyre_status vyre__gpu_event_record(vyre_backend_device *device, vyre_native_handle *event,
+                                   vyre_error *err);
+vyre_status vyre__gpu_event_await(vyre_backend_device *device, const vyre_native_handle *event,
+                                  vyre_error *err);
+vyre_status vyre__gpu_event_release(vyre_backend_device *device, const vyre_native_handle *event,
+                                    vyre_error *err);
+vyre_status vyre__gpu_queue_export(vyre_backend_device *device, vyre_native_handle *out_queue,
+                                   vyre_error *err);
 
 #endif

@@ -64,6 +64,8 @@ static void fill_limits(const vyre__gpu_facts *facts, vyre_backend_device_info *
 static void fill_capabilities(const vyre__gpu_facts *facts, vyre_backend_device_info *info)
 {
   info->capabilities = VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_TIMESTAMPS;
+  if (vyre__gpu_driver.native_type)
+    info->capabilities |= VYRE_CAP_INTEROP;
   if (facts->subgroup_size)
     info->capabilities |= VYRE_CAP_SUBGROUPS;
   if (facts->mapped_host) {

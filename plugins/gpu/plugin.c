@@ -69,6 +69,10 @@ static void fill_tables(void)
       .coherent_alloc = vyre__gpu_coherent_alloc,
       .cooperative_groups = vyre__gpu_cooperative_groups,
       .device_clock = vyre__gpu_device_clock,
+      .event_record = vyre__gpu_event_record,
+      .event_wait = vyre__gpu_event_await,
+      .event_release = vyre__gpu_event_release,
+      .queue_export = vyre__gpu_queue_export,
   };
   tables[TABLES - 1] = newest;
   /* An older one ends earlier. */
@@ -77,6 +81,7 @@ static void fill_tables(void)
     tables[i].struct_size = sizes[i];
     tables[i].abi_minor = OLDEST_MINOR + i;
   }
+  tables[0].device_info = vyre__gpu_device_info_0_2;
 }
 
 vyre_status vyre_backend_query(const vyre_host *host, const vyre_backend **out_backend,
