@@ -77,10 +77,12 @@ static vyre_native_handle record(conform *c)
     vyre_native_handle handle;
     unsigned char more[16];
   } event;
+  /* First: what it loads are the slots that are called. */
+  vyre_backend_device *device = conform_open(c);
   memset(&event, 0, sizeof event);
   memset(event.more, 0xee, sizeof event.more);
   event.handle.struct_size = sizeof event;
-  CHECK_OK(c, c->counted.event_record(conform_open(c), &event.handle, err));
+  CHECK_OK(c, c->counted.event_record(device, &event.handle, err));
   for (uint32_t i = 0; i < sizeof event.more; ++i)
     CHECK(c, event.more[i] == 0xee, "event_record writes behind its structure (ABI-002)");
   CHECK(c, event.handle.type && event.handle.handle,
@@ -200,7 +202,8 @@ static void run_queue(conform *c)
   pair p;
   vyre_backend_pending *slow = NULL;
   vyre_native_handle queue = {.struct_size = sizeof queue}, same = {.struct_size = sizeof same};
-  CHECK_OK(c, c->counted.queue_export(conform_open(c), &queue, err));
+  conform_open(c);
+  CHECK_OK(c, c->counted.queue_export(c->device, &queue, err));
   CHECK(c, queue.type && queue.handle,
         "queue_export succeeded and gave type %u and handle 0x%llx (INT-005)", queue.type,
         (unsigned long long)queue.handle);

@@ -98,7 +98,13 @@
   X(CL_FP_FMA, 32)                                                                                 \
   X(CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, 128)                                                      \
   X(CL_CONTEXT_PLATFORM, 0x1084)                                                                   \
+  X(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, 1)                                                     \
   X(CL_QUEUE_PROFILING_ENABLE, 2)                                                                  \
+  X(CL_QUEUE_CONTEXT, 0x1090)                                                                      \
+  X(CL_QUEUE_DEVICE, 0x1091)                                                                       \
+  X(CL_QUEUE_PROPERTIES, 0x1093)                                                                   \
+  X(CL_MEM_SIZE, 0x1102)                                                                           \
+  X(CL_MEM_CONTEXT, 0x1106)                                                                        \
   X(CL_MEM_READ_WRITE, 1)                                                                          \
   X(CL_MEM_READ_ONLY, 4)                                                                           \
   X(CL_MEM_USE_HOST_PTR, 8)                                                                        \
@@ -131,6 +137,8 @@ typedef cl_bitfield cl_command_queue_properties;
 typedef cl_bitfield cl_mem_flags;
 typedef cl_uint cl_platform_info;
 typedef cl_uint cl_device_info;
+typedef cl_uint cl_command_queue_info;
+typedef cl_uint cl_mem_info;
 typedef cl_uint cl_program_info;
 typedef cl_uint cl_program_build_info;
 typedef cl_uint cl_kernel_info;
@@ -177,10 +185,15 @@ typedef struct cl_device_pci_bus_info_khr {
   X(REQUIRED, cl_context, clCreateContext,                                                         \
     (const cl_context_properties *, cl_uint, const cl_device_id *,                                 \
      void (*)(const char *, const void *, size_t, void *), void *, cl_int *))                      \
+  X(REQUIRED, cl_int, clRetainContext, (cl_context))                                               \
   X(REQUIRED, cl_int, clReleaseContext, (cl_context))                                              \
   X(REQUIRED, cl_command_queue, clCreateCommandQueue,                                              \
     (cl_context, cl_device_id, cl_command_queue_properties, cl_int *))                             \
+  X(REQUIRED, cl_int, clRetainCommandQueue, (cl_command_queue))                                    \
   X(REQUIRED, cl_int, clReleaseCommandQueue, (cl_command_queue))                                   \
+  X(REQUIRED, cl_int, clGetCommandQueueInfo,                                                       \
+    (cl_command_queue, cl_command_queue_info, size_t, void *, size_t *))                           \
+  X(REQUIRED, cl_int, clGetMemObjectInfo, (cl_mem, cl_mem_info, size_t, void *, size_t *))         \
   X(REQUIRED, cl_mem, clCreateBuffer, (cl_context, cl_mem_flags, size_t, void *, cl_int *))        \
   X(REQUIRED, cl_int, clRetainMemObject, (cl_mem))                                                 \
   X(REQUIRED, cl_int, clReleaseMemObject, (cl_mem))                                                \

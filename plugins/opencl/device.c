@@ -117,7 +117,7 @@ static void fill_capabilities(const vyre__opencl_facts *row, vyre_backend_device
     memcpy(info->compiler_reason, row->closed_reason, sizeof(info->compiler_reason));
     return;
   }
-  info->capabilities = VYRE_CAP_BUFFERS | VYRE_CAP_COMPILER;
+  info->capabilities = VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COMPILER;
 }
 
 /* `size`: what the host's version knows of the structure. */
@@ -146,7 +146,7 @@ static vyre_status describe(uint32_t index, uint32_t size, uint64_t later_capabi
 vyre_status vyre__opencl_device_info(uint32_t index, vyre_backend_device_info *out_info,
                                      vyre_error *err)
 {
-  return describe(index, sizeof(*out_info), VYRE_CAP_TIMESTAMPS, out_info, err);
+  return describe(index, sizeof(*out_info), VYRE_CAP_TIMESTAMPS | VYRE_CAP_INTEROP, out_info, err);
 }
 
 vyre_status vyre__opencl_device_info_0_2(uint32_t index, vyre_backend_device_info *out_info,
@@ -175,19 +175,73 @@ static vyre_status check_options(const vyre_backend_device_options *options, vyr
   return status;
 }
 
+/*
+ * One context a device for all that are open: buffers and events of one handle can be used on
+ * another.  The last one closed gives it back.
+ */
+static struct {
+  const vyre__opencl_facts *facts;
+  cl_context context;
+  uint32_t users;
+} shared[VYRE__OPENCL_MAX_DEVICES];
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static vyre_status share_context(vyre_backend_device *device, vyre_error *err)
+{
+  const vyre__opencl_facts *facts = device->facts;
+  const cl_context_properties properties[] = {CL_CONTEXT_PLATFORM,
+                                              (cl_context_properties)(uintptr_t)facts->platform, 0};
+  vyre_status status = VYRE_OK;
+  cl_int code = CL_SUCCESS;
+  uint32_t place = 0;
+  pthread_mutex_lock(&shared_lock);
+  while (shared[place].facts && shared[place].facts != facts)
+    place += 1; /* there is a place for each device */
+  shared[place].facts = facts;
+  if (!shared[place].users)
+    shared[place].context =
+        device->cl->clCreateContext(properties, 1, &facts->device, NULL, NULL, &code);
+  if (shared[place].context) {
+    device->context = shared[place].context;
+    shared[place].users += 1;
+  } else {
+    status = OPENCL_FAIL(err, code, "clCreateContext", "device %s", facts->id);
+  }
+  pthread_mutex_unlock(&shared_lock);
+  return status;
+}
+
+/* The shared one, or that of the caller's queue. */
+static void drop_context(const vyre_backend_device *device)
+{
+  bool last = true;
+  pthread_mutex_lock(&shared_lock);
+  for (uint32_t i = 0; !device->lent && i < VYRE__OPENCL_MAX_DEVICES; ++i)
+    if (shared[i].facts == device->facts) {
+      shared[i].users -= 1;
+      last = !shared[i].users;
+      if (last)
+        shared[i].context = NULL;
+    }
+  if (last)
+    device->cl->clReleaseContext(device->context);
+  pthread_mutex_unlock(&shared_lock);
+}
+
 /* Context, queues and the empty buffer; device_close() takes back what there is of them. */
-static vyre_status open_parts(vyre_backend_device *device, vyre_error *err)
+static vyre_status open_parts(vyre_backend_device *device, const vyre_native_handle *queue,
+                              vyre_error *err)
 {
   const vyre__cl_calls *cl = device->cl;
   cl_device_id id = device->facts->device;
-  const cl_context_properties properties[] = {
-      CL_CONTEXT_PLATFORM, (cl_context_properties)(uintptr_t)device->facts->platform, 0};
   const char *name = device->facts->id;
   cl_int code = CL_SUCCESS;
-  device->context = cl->clCreateContext(properties, 1, &id, NULL, NULL, &code);
-  if (!device->context)
-    return OPENCL_FAIL(err, code, "clCreateContext", "device %s", name);
-  device->queue = cl->clCreateCommandQueue(device->context, id, CL_QUEUE_PROFILING_ENABLE, &code);
+  const vyre_status status =
+      queue ? vyre__opencl_take_queue(device, queue, err) : share_context(device, err);
+  if (status != VYRE_OK)
+    return status;
+  if (!queue)
+    device->queue = cl->clCreateCommandQueue(device->context, id, CL_QUEUE_PROFILING_ENABLE, &code);
   if (!device->queue)
     return OPENCL_FAIL(err, code, "clCreateCommandQueue", "the queue of device %s", name);
   device->transfer =
@@ -206,6 +260,7 @@ vyre_status vyre__opencl_device_open(uint32_t index, const vyre_backend_device_o
 {
   const vyre_host *host = vyre__plugin_host();
   const vyre__opencl_facts *row = NULL;
+  const vyre_native_handle *queue = NULL;
   vyre_status status = find_row(index, &row, err);
   if (status == VYRE_OK)
     status = check_options(options, err);
@@ -225,7 +280,11 @@ vyre_status vyre__opencl_device_open(uint32_t index, const vyre_backend_device_o
   device->cl = vyre__opencl_calls();
   device->facts = row;
   pthread_mutex_init(&device->lock, NULL);
-  status = open_parts(device, err);
+  /* A host of an earlier version has no queue behind its options. */
+  if (options && options->struct_size >= VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_3 &&
+      options->queue.handle)
+    queue = &options->queue;
+  status = open_parts(device, queue, err);
   if (status == VYRE_OK)
     *out_device = device;
   else
@@ -250,7 +309,7 @@ void vyre__opencl_device_close(vyre_backend_device *device)
   if (device->queue)
     cl->clReleaseCommandQueue(device->queue);
   if (device->context)
-    cl->clReleaseContext(device->context);
+    drop_context(device);
   pthread_mutex_destroy(&device->lock);
   vyre__plugin_deallocate(device->host, device);
 }

@@ -53,15 +53,21 @@ struct vyre_backend_device {
   cl_command_queue queue;    /* in order: launches and copies of buffers */
   cl_command_queue transfer; /* in order: what need not wait for them */
   cl_mem nothing;
+  bool lent;            /* the queue is the caller's (INT-004), and the context that of the queue */
   pthread_mutex_t lock; /* of `tick` */
   uint64_t tick;        /* nanoseconds of a tick of kernels' clocks, times 2^32; 0: not measured */
-  vyre_native_type queue_type; /* INT-004: whose the queue is; 0: the plugin's */
 };
 
 struct vyre_backend_buffer {
   cl_mem memory;
   uint64_t size;
 };
+
+/* -------- interop.c -------- */
+
+/* INT-004: the caller's queue and its context, retained. */
+vyre_status vyre__opencl_take_queue(vyre_backend_device *device, const vyre_native_handle *queue,
+                                    vyre_error *err);
 
 /* -------- clock.c -------- */
 
@@ -132,5 +138,19 @@ vyre_status vyre__opencl_buffer_fill(vyre_backend_device *device, vyre_backend_b
 vyre_status vyre__opencl_buffer_copy(vyre_backend_device *device, vyre_backend_buffer *destination,
                                      uint64_t destination_offset, vyre_backend_buffer *source,
                                      uint64_t source_offset, uint64_t size, vyre_error *err);
+vyre_status vyre__opencl_buffer_import(vyre_backend_device *device,
+                                       const vyre_native_memory *memory,
+                                       vyre_backend_buffer **out_buffer, vyre_error *err);
+vyre_status vyre__opencl_buffer_export(vyre_backend_device *device, vyre_backend_buffer *buffer,
+                                       vyre_native_memory *out_memory, vyre_error *err);
+
+vyre_status vyre__opencl_event_record(vyre_backend_device *device, vyre_native_handle *event,
+                                      vyre_error *err);
+vyre_status vyre__opencl_event_wait(vyre_backend_device *device, const vyre_native_handle *event,
+                                    vyre_error *err);
+vyre_status vyre__opencl_event_release(vyre_backend_device *device, const vyre_native_handle *event,
+                                       vyre_error *err);
+vyre_status vyre__opencl_queue_export(vyre_backend_device *device, vyre_native_handle *out_queue,
+                                      vyre_error *err);
 
 #endif

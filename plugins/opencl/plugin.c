@@ -74,7 +74,13 @@ static void fill_tables(void)
       .buffer_download = vyre__opencl_buffer_download,
       .buffer_fill = vyre__opencl_buffer_fill,
       .buffer_copy = vyre__opencl_buffer_copy,
+      .buffer_import = vyre__opencl_buffer_import,
+      .buffer_export = vyre__opencl_buffer_export,
       .device_clock = vyre__opencl_device_clock,
+      .event_record = vyre__opencl_event_record,
+      .event_wait = vyre__opencl_event_wait,
+      .event_release = vyre__opencl_event_release,
+      .queue_export = vyre__opencl_queue_export,
   };
   tables[VYRE_ABI_MINOR - 1] = newest;
   fill_older(&newest, 2, VYRE_BACKEND_SIZE_0_2);
