@@ -53,6 +53,8 @@ typedef struct CUmemPoolProps_st {
   unsigned short usage;
   unsigned char reserved[54];
 } CUmemPoolProps;
+_Static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, reserved) == 34,
+               "the driver reads this structure");
 #endif
 
 typedef struct _nvrtcProgram *nvrtcProgram;

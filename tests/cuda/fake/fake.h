@@ -29,7 +29,7 @@ typedef enum fake_id {
   FAKE_IDS
 } fake_id;
 
-/* -------- objects: never freed, so that a stale handle is known as such -------- */
+/* -------- objects: kept until reset(), so that a stale handle is known as such -------- */
 
 typedef enum fake_kind {
   FAKE_CONTEXT,
@@ -182,6 +182,7 @@ void fake_excuse(const void *handle); /* without the lock */
 fake_context *fake_current(void);
 uint64_t fake_record(const fake_launch_record *record);
 void fake_record_finished(uint64_t i);
+bool fake_kills(CUresult code);
 void fake_break(fake_context *context, CUresult code);
 
 /* -------- fake_device.c -------- */

@@ -29,7 +29,8 @@ typedef struct fake_launch_record {
 } fake_launch_record;
 
 typedef struct fake_cuda_control {
-  /* Forgets records, faults and plans, and puts the devices back.  Resources stay. */
+  /* Forgets records, faults, plans and handles that were given back, and puts the devices back.
+     Resources stay.  No other thread is in the driver. */
   void (*reset)(void);
 
   /* -------- calls -------- */

@@ -195,7 +195,13 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device)
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle)
 {
-  BEGIN(FAKE_cuCtxPushCurrent, NEEDS_INIT, "%s", "");
+  const CUresult begun = fake_begin(FAKE_cuCtxPushCurrent, NEEDS_INIT, "%s", "");
+  if (begun) {
+    pthread_mutex_lock(&fake.lock);
+    if (fake_kills(begun)) /* it is this context that says so, not the one before it */
+      fake_break(fake_take(handle, FAKE_CONTEXT), begun);
+    return fake_end(begun);
+  }
   fake_context *context = fake_take(handle, FAKE_CONTEXT);
   if (!context || !context->retained || depth == DEPTH) {
     fake_fault("a context is made current that nobody retains, or too many of them");

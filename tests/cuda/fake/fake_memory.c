@@ -9,6 +9,7 @@
 
 #define DEVICE_BIT (UINT64_C(1) << 57)
 #define MAPPED_BIT (UINT64_C(1) << 56)
+#define EDGE (UINT64_C(1) << 16)
 #define BIGGEST (UINT64_C(1) << 31) /* more is out of memory */
 
 static fake_memory *next_memory(fake_object *object)
@@ -34,7 +35,9 @@ static CUresult make(fake_kind kind, uint64_t size, uint64_t align, uint64_t bit
   void *bytes = NULL;
   if (posix_memalign(&bytes, align, size))
     return 2;
-  memset(bytes, 0x5a, size); /* nothing may count on zeros */
+  /* Nothing may count on zeros; the middle of a large block is as the system gives it. */
+  memset(bytes, 0x5a, size < EDGE ? size : EDGE);
+  memset((char *)bytes + (size < EDGE ? 0 : size - EDGE), 0x5a, size < EDGE ? size : EDGE);
   fake_memory *memory = fake_make(kind, sizeof *memory);
   memory->bytes = bytes;
   memory->size = size;

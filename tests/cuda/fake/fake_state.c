@@ -131,7 +131,7 @@ static void write_line(fake_id id, const char *format, va_list arguments)
 }
 
 /* Codes after which the context answers nothing else. */
-static bool kills(CUresult code)
+bool fake_kills(CUresult code)
 {
   return code == 700 || code == 702 || (code >= 709 && code <= 710) || code == 214 ||
          (code >= 714 && code <= 719) || code == 999;
@@ -166,7 +166,7 @@ static CUresult check(fake_id id, unsigned needs)
   }
   if (plan_left && (plan_id == FAKE_IDS || plan_id == (int)id) && !--plan_left) {
     plan_struck = true;
-    if (kills(plan_code))
+    if (fake_kills(plan_code))
       fake_break(context, plan_code);
     return plan_code;
   }
@@ -255,6 +255,21 @@ void fake_excuse(const void *handle)
   pthread_mutex_unlock(&fake.lock);
 }
 
+/* Forgets those that have ended. */
+static void sweep(void)
+{
+  fake_object **link = &fake.objects;
+  while (*link) {
+    fake_object *object = *link;
+    if (!object->dead) {
+      link = &object->next;
+      continue;
+    }
+    *link = object->next;
+    free(object);
+  }
+}
+
 /* -------- launches -------- */
 
 uint64_t fake_record(const fake_launch_record *record)
@@ -282,6 +297,7 @@ static void control_reset(void)
   pthread_mutex_lock(&fake.lock);
   ready = true;
   set_devices();
+  sweep();
   memset(call_counts, 0, sizeof call_counts);
   call_count = line_count = fault_count = launch_count = 0;
   make_plan(NULL, 0, 0);
