@@ -91,25 +91,24 @@ static bool has_expired(const conform_exception *exception)
   return strcmp(exception->expires, today) < 0;
 }
 
-uint32_t conform_apply_exceptions(conform_exceptions *exceptions, conform_results *results,
-                                  bool whole_suite)
+void conform_apply_exception(conform_exceptions *exceptions, conform_result *result)
+{
+  conform_exception *exception = find(exceptions, result->row->name);
+  if (!exception)
+    return;
+  exception->used = true;
+  if (result->verdict == CONFORM_PASS) {
+    result->verdict = CONFORM_FAIL;
+    snprintf(result->text, sizeof result->text,
+             "it passes, but an exception says that it fails: remove the exception");
+  } else if (result->verdict == CONFORM_FAIL && !has_expired(exception)) {
+    result->verdict = CONFORM_EXPECTED;
+  }
+}
+
+uint32_t conform_wrong_exceptions(const conform_exceptions *exceptions, bool whole_suite)
 {
   uint32_t wrong = 0;
-  for (uint32_t i = 0; i < results->count; ++i) {
-    conform_result *result = &results->rows[i];
-    conform_exception *exception = find(exceptions, result->row->name);
-    if (!exception)
-      continue;
-    exception->used = true;
-    if (result->verdict == CONFORM_PASS) {
-      result->verdict = CONFORM_FAIL;
-      snprintf(result->text, sizeof result->text,
-               "it passes, but an exception says that it fails: remove the exception");
-      fprintf(stderr, "vyre-conform: error: %s: %s\n", result->row->name, result->text);
-    } else if (result->verdict == CONFORM_FAIL && !has_expired(exception)) {
-      result->verdict = CONFORM_EXPECTED;
-    }
-  }
   for (uint32_t i = 0; i < exceptions->count; ++i) {
     const conform_exception *exception = &exceptions->rows[i];
     const bool expired = has_expired(exception);

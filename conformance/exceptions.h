@@ -29,10 +29,15 @@ typedef struct conform_exceptions {
 bool conform_read_exceptions(const char *path, conform_exceptions *out_exceptions);
 
 /*
- * Turns failures that are excepted into CONFORM_EXPECTED, and passes that are excepted into
- * failures.  Returns the number of entries that are wrong by themselves; each is told on stderr.
+ * Turns a failure that is excepted into CONFORM_EXPECTED, and a pass that is excepted into a
+ * failure.
  */
-uint32_t conform_apply_exceptions(conform_exceptions *exceptions, conform_results *results,
-                                  bool whole_suite);
+void conform_apply_exception(conform_exceptions *exceptions, conform_result *result);
+
+/*
+ * After a run: the number of entries that are wrong by themselves, expired or of no case; each is
+ * told on stderr.  `whole_suite`: every case could have been met.
+ */
+uint32_t conform_wrong_exceptions(const conform_exceptions *exceptions, bool whole_suite);
 
 #endif

@@ -316,7 +316,7 @@ typedef struct crew {
   const conform_options *options;
   const char *self;
   uint32_t *calls;
-  void (*progress)(const conform_result *);
+  void (*progress)(conform_result *);
   bool unhealthy;
 } crew;
 
@@ -351,7 +351,7 @@ static void wait_some(crew *all)
 }
 
 bool conform_run_jobs(const conform_options *options, const char *self, conform_result **rows,
-                      uint32_t count, uint32_t *calls, void (*progress)(const conform_result *))
+                      uint32_t count, uint32_t *calls, void (*progress)(conform_result *))
 {
   crew *all = calloc(1, sizeof *all);
   uint32_t next = 0, busy = 0;

@@ -17,7 +17,7 @@
  * for each result.  False if processes cannot be made at all; the reason is on stderr.
  */
 bool conform_run_jobs(const conform_options *options, const char *self, conform_result **rows,
-                      uint32_t count, uint32_t *calls, void (*progress)(const conform_result *));
+                      uint32_t count, uint32_t *calls, void (*progress)(conform_result *));
 
 /* Runs the probe; false: `out_text` says why the plugin could not be asked. */
 bool conform_run_probe(const conform_options *options, const char *self, conform_probe *out_probe,

@@ -44,6 +44,8 @@ static int write_kernels(const char *folder)
 
 /* ---- a run ---- */
 
+static conform_exceptions exceptions;
+
 /* Sorts out what does not run; the rest goes to `out_rows`. */
 static uint32_t choose(const conform_options *options, conform_results *results,
                        conform_result **out_rows)
@@ -96,12 +98,11 @@ static int probe(const conform_options *options, const char *self, conform_resul
   return CONFORM_EXIT_PASSED;
 }
 
-static bool write_reports(const conform_options *options, const conform_results *results,
-                          const conform_exceptions *exceptions)
+static bool write_reports(const conform_options *options, const conform_results *results)
 {
   bool good = true;
   if (options->json) {
-    json_t *object = conform_json(options, results, exceptions);
+    json_t *object = conform_json(options, results, &exceptions);
     good = conform_write_json(options->json, object) && good;
     json_decref(object);
   }
@@ -110,10 +111,16 @@ static bool write_reports(const conform_options *options, const conform_results 
   return good;
 }
 
+/* One result, as it comes. */
+static void take(conform_result *result)
+{
+  conform_apply_exception(&exceptions, result);
+  conform_text_result(result);
+}
+
 static int run(const conform_options *options, const char *self)
 {
   static conform_results results;
-  static conform_exceptions exceptions;
   conform_result **rows = NULL;
   uint32_t count = 0, wrong = 0;
   int status = CONFORM_EXIT_PASSED;
@@ -136,14 +143,17 @@ static int run(const conform_options *options, const char *self)
   conform_text_begin(options, &results.probe);
   count = choose(options, &results, rows);
   results.wall_ns = now_ns();
-  good = conform_run_jobs(options, self, rows, count, results.calls, conform_text_result);
+  good = conform_run_jobs(options, self, rows, count, results.calls, take);
   results.wall_ns = now_ns() - results.wall_ns;
-  wrong =
-      conform_apply_exceptions(&exceptions, &results, !options->filter_count && !options->profile);
-  for (uint32_t i = 0; i < results.count; ++i)
+  for (uint32_t i = 0; i < results.count; ++i) {
+    if (results.rows[i].verdict == CONFORM_NOT_SUPPORTED ||
+        results.rows[i].verdict == CONFORM_SKIPPED)
+      conform_apply_exception(&exceptions, &results.rows[i]); /* it has met its case */
     results.of[results.rows[i].verdict] += 1;
+  }
+  wrong = conform_wrong_exceptions(&exceptions, !options->filter_count && !options->profile);
   conform_text_end(options, &results);
-  good = write_reports(options, &results, &exceptions) && good;
+  good = write_reports(options, &results) && good;
   if (!good)
     status = CONFORM_EXIT_USAGE;
   else if (results.of[CONFORM_FAIL] || wrong)

@@ -47,7 +47,8 @@ static const struct argp_option rows[] = {
      1},
     {"list", KEY_LIST, NULL, 0, "The cases with rules, profile and needs; runs nothing", 1},
     {"device", 'd', "N", 0, "The plugin's device number N (default 0)", 2},
-    {"seed", KEY_SEED, "N", 0, "Seed of all random choices (default: the clock; printed)", 2},
+    {"seed", KEY_SEED, "N", 0,
+     "Seed of all random choices, below 2^53 (default: the clock; printed)", 2},
     {"jobs", 'j', "N", 0, "Cases at a time (default 1: some devices bear no more)", 2},
     {"timeout", KEY_TIMEOUT, "SECONDS", 0, "Longest time of a case (default 60)", 2},
     {"kernels", KEY_KERNELS, "DIR", 0,
@@ -65,6 +66,9 @@ static const struct argp_option rows[] = {
     {"report-fd", KEY_REPORT_FD, "N", OPTION_HIDDEN, NULL, 5},
     {0},
 };
+
+/* A number of JSON that every reader takes as it is. */
+#define MOST_SEED ((UINT64_C(1) << 53) - 1)
 
 static uint64_t number(struct argp_state *state, const char *text, uint64_t least, uint64_t most)
 {
@@ -119,7 +123,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
     options->quiet = true;
     return 0;
   case KEY_SEED:
-    options->seed = number(state, argument, 0, UINT64_MAX);
+    options->seed = number(state, argument, 0, MOST_SEED);
     options->seed_given = true;
     return 0;
   case KEY_TIMEOUT:
@@ -189,5 +193,5 @@ void conform_parse(int argc, char **argv, conform_options *out_options)
   argp_parse(&argp, argc, argv, 0, NULL, out_options);
   clock_gettime(CLOCK_REALTIME, &now);
   if (!out_options->seed_given)
-    out_options->seed = (uint64_t)now.tv_sec * 1000003u + (uint64_t)now.tv_nsec;
+    out_options->seed = ((uint64_t)now.tv_sec * 1000003u + (uint64_t)now.tv_nsec) & MOST_SEED;
 }

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# reports.sh CONFORM PLUGIN - what vyre-conform says of a plugin that fails handshake.large_host:
+# exceptions, the numbers in the reports, exit statuses.
+set -euo pipefail
+
+conform=$1 plugin=$2 failed=0 status=0
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+complain() {
+  printf 'FAIL: %s\n' "$*"
+  sed 's/^/    /' "$work/out"
+  failed=1
+}
+
+# suite STATUS ARGUMENT...: runs the cases of the handshake, which must end so.
+suite() {
+  local want=$1
+  shift
+  status=0
+  "$conform" "$plugin" --filter 'handshake.*' --json "$work/json" --junit "$work/xml" "$@" \
+    >"$work/out" 2>&1 || status=$?
+  [[ $status == "$want" ]] || complain "exit status $status, expected is $want: $*"
+}
+
+# has FILE PATTERN: a line of it matches.
+has() {
+  grep -qE "$2" "$work/$1" || complain "no line of $1 matches '$2'"
+}
+has_not() {
+  ! grep -qE "$2" "$work/$1" || complain "a line of $1 matches '$2'"
+}
+
+# except CASE [EXPIRES]: a file of one exception.
+except() {
+  printf '[{"case": "%s", "reason": "known", "abi": "%s", "expires": "%s"}]\n' "$1" "$abi" \
+    "${2-2999-12-31}" >"$work/exceptions"
+}
+
+suite 1 --seed 1
+has out '^fail +handshake\.large_host '
+abi=$(sed -nE 's/.*built with ABI [0-9.]+, speaks ([0-9.]+)$/\1/p' "$work/out")
+
+# While it runs it is said what it counts as.
+except handshake.large_host
+suite 0 --exceptions "$work/exceptions"
+has out '^expected-fail +handshake\.large_host '
+has_not out '^fail '
+has out '0 failed, 1 expected to fail'
+has json '"verdict": "expected-fail"'
+has xml '<skipped message="expected-fail: '
+suite 0 --exceptions "$work/exceptions" --quiet
+has_not out 'large_host'
+
+except handshake.same_table
+suite 1 --exceptions "$work/exceptions"
+has out '^fail +handshake\.same_table '
+has out 'remove the exception'
+
+except handshake.large_host 2001-01-01
+suite 1 --exceptions "$work/exceptions"
+has out '^fail +handshake\.large_host '
+has out 'handshake\.large_host has expired'
+
+except handshake.no_such_case
+suite 1 --exceptions "$work/exceptions"
+has out 'handshake\.no_such_case matches no case'
+
+# Every reader of JSON takes every seed.
+most=9007199254740991
+suite 1 --seed "$most"
+has out "^seed +$most\$"
+has json "\"seed\": $most,?\$"
+suite 2 --seed "$((most + 1))"
+suite 2 --seed 18446744073709551615
+suite 1
+has json '"seed": [0-9]+,?$'
+has json '"cpu_seconds": [0-9.e-]+,?$'
+
+suite 3 --profile timing
+exit "$failed"
