@@ -13,9 +13,11 @@
 #include <string.h>
 #include <time.h>
 
-/* A wait looks this long before it sleeps; then it naps, longer and longer. */
+/* A wait looks this long before it sleeps, but not at a persistent launch, which is seldom about to
+   end; then it naps, longer and longer. */
 #define LOOK_NS 60000u
 #define FIRST_NAP_NS 20000u
+#define FIRST_NAP_PERSISTENT_NS 200000u
 #define LONGEST_NAP_NS 1000000u
 
 /* -------- handles -------- */
@@ -215,7 +217,7 @@ static vyre_status watch(vyre_backend_pending *pending, uint64_t timeout_ns, vyr
   vyre_backend_device *device = pending->device;
   const uint64_t start = vyre__plugin_clock_ns();
   const uint64_t deadline = timeout_ns > UINT64_MAX - start ? UINT64_MAX : start + timeout_ns;
-  uint64_t rest = FIRST_NAP_NS;
+  uint64_t rest = pending->is_persistent ? FIRST_NAP_PERSISTENT_NS : FIRST_NAP_NS;
   for (;;) {
     const vyre__gpu_code code = vyre__gpu_driver.event_query(pending->ended);
     if (!code || !vyre__gpu_driver.code_is_not_ready(code))
@@ -223,7 +225,7 @@ static vyre_status watch(vyre_backend_pending *pending, uint64_t timeout_ns, vyr
     const uint64_t now = timeout_ns ? vyre__plugin_clock_ns() : start;
     if (now >= deadline)
       return VYRE_ERROR_TIMEOUT;
-    if (now - start < LOOK_NS)
+    if (now - start < LOOK_NS && !pending->is_persistent)
       continue;
     if (deadline == UINT64_MAX && !pending->is_persistent)
       return vyre__gpu_result(device, vyre__gpu_driver.event_sync(pending->ended), what, err);
