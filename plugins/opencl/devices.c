@@ -240,25 +240,37 @@ static vyre_status add_platform(cl_platform_id platform, vyre_error *err)
 }
 
 /*
- * Runtimes bring handlers of their own for signals, with the first look at their devices: those of
- * LLVM for crashes, for one.  The process's handlers are its own, so they are put back (ABI-010).
+ * Runtimes bring handlers of their own for signals, and a stack for them, with the first look at
+ * their devices: those of LLVM for crashes, for one.  The process's are its own, so they are put
+ * back (ABI-010, ABI-013).
  */
 #define SIGNALS 65
 
-static void keep_handlers(struct sigaction kept[SIGNALS], bool known[SIGNALS])
+typedef struct signals {
+  struct sigaction handler[SIGNALS];
+  bool known[SIGNALS];
+  stack_t stack;
+} signals;
+
+static void keep_signals(signals *kept)
 {
   for (int number = 1; number < SIGNALS; ++number)
-    known[number] = sigaction(number, NULL, &kept[number]) == 0;
+    kept->known[number] = sigaction(number, NULL, &kept->handler[number]) == 0;
+  if (sigaltstack(NULL, &kept->stack) != 0)
+    kept->stack.ss_flags = SS_DISABLE;
 }
 
-static void put_handlers_back(const struct sigaction kept[SIGNALS], const bool known[SIGNALS])
+static void put_signals_back(const signals *kept)
 {
+  stack_t stack;
   for (int number = 1; number < SIGNALS; ++number) {
     struct sigaction now;
-    if (known[number] && sigaction(number, NULL, &now) == 0 &&
-        now.sa_handler != kept[number].sa_handler)
-      sigaction(number, &kept[number], NULL);
+    if (kept->known[number] && sigaction(number, NULL, &now) == 0 &&
+        now.sa_handler != kept->handler[number].sa_handler)
+      sigaction(number, &kept->handler[number], NULL);
   }
+  if (sigaltstack(NULL, &stack) == 0 && stack.ss_sp != kept->stack.ss_sp)
+    sigaltstack(&kept->stack, NULL);
 }
 
 static vyre_status find_all(vyre_error *err)
@@ -290,11 +302,10 @@ vyre_status vyre__opencl_devices(const vyre__opencl_facts **out_rows, uint32_t *
     return status;
   pthread_mutex_lock(&rows_lock);
   if (!found) {
-    struct sigaction kept[SIGNALS];
-    bool known[SIGNALS] = {false};
-    keep_handlers(kept, known);
+    signals kept;
+    keep_signals(&kept);
     status = find_all(err);
-    put_handlers_back(kept, known);
+    put_signals_back(&kept);
   }
   found = status == VYRE_OK && row_count;
   *out_rows = rows;
