@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define CANARY 0x6eu
 #define POISON 0xb3u
@@ -84,13 +83,6 @@ vyre_coherent_memory conform_coherent(conform *c, uint64_t size)
   CHECK(c, memory.buffer && memory.host, "coherent_alloc succeeded and gave no %s",
         memory.buffer ? "address" : "buffer");
   return memory;
-}
-
-uint64_t conform_now_ns(void)
-{
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 void conform_watch(conform *c, uint64_t begin_ns, const char *what)

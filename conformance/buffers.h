@@ -30,9 +30,6 @@ void conform_run_buffers(conform *c, const conform_launch *launch);
 /* Coherent memory; freed by conform_free(c, memory.buffer). */
 vyre_coherent_memory conform_coherent(conform *c, uint64_t size);
 
-/* The monotonic clock. */
-uint64_t conform_now_ns(void);
-
 /*
  * For loops that watch memory: gives the core away, and fails the case when `begin_ns` is longer
  * ago than anything may take.

@@ -49,6 +49,9 @@ uint32_t conform_threads_settle(uint32_t most);
 /* Runs `step` again and again: blocks, threads, descriptors, mappings must not grow with it. */
 void conform_check_growth(conform *c, void (*step)(conform *), uint32_t times, const char *what);
 
+/* The monotonic clock. */
+uint64_t conform_now_ns(void);
+
 /* ---- texts ---- */
 
 /* `message` holds `number` as a number of its own. */

@@ -269,8 +269,10 @@ static void run_allocs(conform *c)
 static void run_second(conform *c)
 {
   resident first, second;
-  begin(c, &first, 1);
-  make(c, &second, 1);
+  conform_open(c);
+  make(c, &first, 1);
+  make(c, &second, 1); /* before one stays: an allocation might wait for it (DISP-012) */
+  launch(c, &first);
   launch(c, &second);
   check_lives(c, &first, 3);
   check_lives(c, &second, 4);
