@@ -3,9 +3,8 @@
  * without headers.  sm_70 and newer: the memory model of PTX with scopes, and items of a subgroup
  * that make progress one by one.
  *
- * Every atomic operation tells the compiler that it may change memory ("memory"), whatever its
- * order: plain accesses stay on the side on which they were written, as the language's rules about
- * a relaxed look followed by a fence need.
+ * What is written in PTX tells the compiler that it may change memory ("memory"), whatever its
+ * order: plain accesses stay on the side on which they were written.
  */
 #if defined(__clang__)
 #pragma clang fp contract(off)
@@ -46,7 +45,6 @@
 VYRE__ID(vyre__local_id, tid, threadIdx)
 VYRE__ID(vyre__local_size, ntid, blockDim)
 VYRE__ID(vyre__group_id, ctaid, blockIdx)
-VYRE__ID(vyre__group_count, nctaid, gridDim)
 #undef VYRE__ID
 
 /* ---- fences and atomics, by order and scope ---- */
@@ -113,6 +111,7 @@ VYRE__LOAD(u64, 64)
 VYRE__STORE(u32, 32)
 VYRE__STORE(u64, 64)
 
+/* The case of an order that PTX alone can say. */
 #define VYRE__BY_ORDER(OP)                                                                         \
   if (order == VYRE_SEQ_CST)                                                                       \
     vyre__fence(order, scope);                                                                     \
@@ -126,12 +125,39 @@ VYRE__STORE(u64, 64)
     VYRE__BY_SCOPE(OP, ".acq_rel");                                                                \
   }
 
+/*
+ * Relaxed read-modify-writes are the compiler's own words where it has them: it finds out which
+ * memory the address is of, and whether anybody wants the old value, and both are dear not to know.
+ * clang's have the device's scope whatever they are told, so it has none for the system.
+ */
+#if defined(__clang__)
+#define VYRE__HAS_WORD (scope != VYRE_SCOPE_SYSTEM)
+#define VYRE__WORD(name, clang_name)                                                               \
+  __scoped_atomic_##clang_name(p, v, __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE)
+#define VYRE__WORD_CAS                                                                             \
+  (__scoped_atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_RELAXED,              \
+                                      __ATOMIC_RELAXED, __MEMORY_SCOPE_DEVICE),                    \
+   expected)
+#else
+#define VYRE__HAS_WORD true
+#define VYRE__WORD(name, clang_name)                                                               \
+  scope == VYRE_SCOPE_WORKGROUP ? name##_block(p, v)                                               \
+  : scope == VYRE_SCOPE_DEVICE  ? name(p, v)                                                       \
+                                : name##_system(p, v)
+#define VYRE__WORD_CAS                                                                             \
+  scope == VYRE_SCOPE_WORKGROUP ? atomicCAS_block(p, expected, desired)                            \
+  : scope == VYRE_SCOPE_DEVICE  ? atomicCAS(p, expected, desired)                                  \
+                                : atomicCAS_system(p, expected, desired)
+#endif
+
 /* `and`, `or` and `xor` alone would be operators. */
-#define VYRE__RMW(name, type, op, reg)                                                             \
+#define VYRE__RMW(name, type, word, clang_name, op, reg)                                           \
   static VYRE__DEVICE VYRE__INLINE vyre_##type vyre__gpu_##name(vyre_##type *p, vyre_##type v,     \
                                                                 int order, int scope)              \
   {                                                                                                \
     vyre_##type old;                                                                               \
+    if (order == VYRE_RELAXED && VYRE__HAS_WORD)                                                   \
+      return VYRE__WORD(word, clang_name);                                                         \
     VYRE__BY_ORDER(VYRE__RMW_##op##_##reg)                                                         \
     return old;                                                                                    \
   }
@@ -155,30 +181,32 @@ VYRE__STORE(u64, 64)
 #define VYRE__RMW_smin_l(sem, where) VYRE__RMW_ASM(".min.s64", sem, where, "l")
 #define VYRE__RMW_smax_r(sem, where) VYRE__RMW_ASM(".max.s32", sem, where, "r")
 #define VYRE__RMW_smax_l(sem, where) VYRE__RMW_ASM(".max.s64", sem, where, "l")
-VYRE__RMW(add_u32, u32, add, r)
-VYRE__RMW(add_u64, u64, add, l)
-VYRE__RMW(and_u32, u32, band, r)
-VYRE__RMW(and_u64, u64, band, l)
-VYRE__RMW(or_u32, u32, bor, r)
-VYRE__RMW(or_u64, u64, bor, l)
-VYRE__RMW(xor_u32, u32, bxor, r)
-VYRE__RMW(xor_u64, u64, bxor, l)
-VYRE__RMW(exchange_u32, u32, exch, r)
-VYRE__RMW(exchange_u64, u64, exch, l)
-VYRE__RMW(min_u32, u32, umin, r)
-VYRE__RMW(min_u64, u64, umin, l)
-VYRE__RMW(max_u32, u32, umax, r)
-VYRE__RMW(max_u64, u64, umax, l)
-VYRE__RMW(min_i32, i32, smin, r)
-VYRE__RMW(min_i64, i64, smin, l)
-VYRE__RMW(max_i32, i32, smax, r)
-VYRE__RMW(max_i64, i64, smax, l)
+VYRE__RMW(add_u32, u32, atomicAdd, fetch_add, add, r)
+VYRE__RMW(add_u64, u64, atomicAdd, fetch_add, add, l)
+VYRE__RMW(and_u32, u32, atomicAnd, fetch_and, band, r)
+VYRE__RMW(and_u64, u64, atomicAnd, fetch_and, band, l)
+VYRE__RMW(or_u32, u32, atomicOr, fetch_or, bor, r)
+VYRE__RMW(or_u64, u64, atomicOr, fetch_or, bor, l)
+VYRE__RMW(xor_u32, u32, atomicXor, fetch_xor, bxor, r)
+VYRE__RMW(xor_u64, u64, atomicXor, fetch_xor, bxor, l)
+VYRE__RMW(exchange_u32, u32, atomicExch, exchange_n, exch, r)
+VYRE__RMW(exchange_u64, u64, atomicExch, exchange_n, exch, l)
+VYRE__RMW(min_u32, u32, atomicMin, fetch_min, umin, r)
+VYRE__RMW(min_u64, u64, atomicMin, fetch_min, umin, l)
+VYRE__RMW(max_u32, u32, atomicMax, fetch_max, umax, r)
+VYRE__RMW(max_u64, u64, atomicMax, fetch_max, umax, l)
+VYRE__RMW(min_i32, i32, atomicMin, fetch_min, smin, r)
+VYRE__RMW(min_i64, i64, atomicMin, fetch_min, smin, l)
+VYRE__RMW(max_i32, i32, atomicMax, fetch_max, smax, r)
+VYRE__RMW(max_i64, i64, atomicMax, fetch_max, smax, l)
 
 #define VYRE__CAS(type, width)                                                                     \
   static VYRE__DEVICE VYRE__INLINE vyre_##type vyre__gpu_cas_##type(                               \
       vyre_##type *p, vyre_##type expected, vyre_##type desired, int order, int scope)             \
   {                                                                                                \
     vyre_##type old;                                                                               \
+    if (order == VYRE_RELAXED && VYRE__HAS_WORD)                                                   \
+      return VYRE__WORD_CAS;                                                                       \
     VYRE__BY_ORDER(VYRE__CAS_##width)                                                              \
     return old;                                                                                    \
   }

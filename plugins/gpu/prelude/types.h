@@ -8,7 +8,7 @@
  * A vendor's text defines
  *   VYRE__DEVICE, VYRE__INLINE, VYRE__KERNEL, VYRE__GRID_CONSTANT   how functions are marked
  *   VYRE__TABLE_MEMORY, VYRE__GROUP_MEMORY                          where objects lie
- *   vyre__local_id(), vyre__local_size(), vyre__group_id(), vyre__group_count()
+ *   vyre__local_id(), vyre__local_size(), vyre__group_id()
  *   vyre__gpu_OP_TYPE(), vyre__fence()                              atomics by order and scope
  *   vyre__barrier(), vyre__pause(), vyre__rest(), vyre__clock(), vyre__end_item()
  *   vyre__popcount(), vyre__clz(), vyre__ctz(), vyre__sqrt(), vyre__fma()
