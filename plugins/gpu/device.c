@@ -199,10 +199,10 @@ static vyre_status revive(vyre_backend_device *device, vyre_error *err)
                               "close or recover what else is open on the device first",
                               "the context of %s device %u is dead, and others still use it",
                               vyre__gpu_driver.name, device->index);
-  const vyre_status status = vyre__gpu_result(NULL, vyre__gpu_driver.context_reset(device->index),
-                                              "resetting the device's primary context", err);
-  if (status != VYRE_OK)
-    return status;
+  const vyre__gpu_code code = vyre__gpu_driver.context_reset(device->index);
+  /* A dead context may tell of its death once more; whether it is gone, acquire() finds out. */
+  if (code && !vyre__gpu_driver.code_is_sticky(code))
+    return vyre__gpu_result(NULL, code, "resetting the device's primary context", err);
   /* Relaxed, both: nobody else knows this device yet. */
   __atomic_store_n(&device->lost, false, __ATOMIC_RELAXED);
   __atomic_store_n(&device->lost_code, 0, __ATOMIC_RELAXED);
