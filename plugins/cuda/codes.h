@@ -11,11 +11,9 @@
 
 /* Those that the plugin looks at by number. */
 #define VYRE__CU_INVALID_VALUE 1
-#define VYRE__CU_OUT_OF_MEMORY 2
 #define VYRE__CU_STUB_LIBRARY 34
 #define VYRE__CU_NO_DEVICE 100
 #define VYRE__CU_INVALID_DEVICE 101
-#define VYRE__CU_INVALID_IMAGE 200
 #define VYRE__CU_NO_BINARY_FOR_GPU 209
 #define VYRE__CU_NOT_FOUND 500
 #define VYRE__CU_NOT_READY 600

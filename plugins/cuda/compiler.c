@@ -10,6 +10,7 @@
 #include "plugins/common/host.h"
 #include "plugins/cuda/library.h"
 #include "plugins/cuda/nvrtc.h"
+#include "plugins/gpu/launch.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -171,7 +172,7 @@ static vyre_status run_compiler(const job *one, vyre_error *err)
   return code ? fail_call(one, code, "compiling", err) : VYRE_OK;
 }
 
-/* The result, in memory from the host.  PTX ends in a NUL that counts. */
+/* The result, in memory from the host.  Behind PTX there is a NUL that is not counted. */
 static vyre_status fetch(const job *one, vyre_blob *out_blob, vyre_error *err)
 {
   const vyre__nvrtc_entry_points *call = &one->nvrtc->call;
@@ -190,7 +191,7 @@ static vyre_status fetch(const job *one, vyre_blob *out_blob, vyre_error *err)
     return fail_call(one, code, "the result", err);
   }
   out_blob->data = data;
-  out_blob->size = size;
+  out_blob->size = is_ptx && !data[size - 1] ? size - 1 : size;
   return VYRE_OK;
 }
 
@@ -198,6 +199,7 @@ vyre_status vyre__cuda_compile(const vyre_host *host, const char *source, uint64
                                const char *name, const char *format, const char *arch, bool debug,
                                vyre_blob *out_blob, vyre_error *err)
 {
+  static const char end[] = VYRE__GPU_TEXT_END;
   char reason[VYRE_DEVICE_REASON_SIZE] = "";
   job one = {.nvrtc = vyre__nvrtc_find(reason, sizeof reason),
              .host = host,
@@ -214,11 +216,11 @@ vyre_status vyre__cuda_compile(const vyre_host *host, const char *source, uint64
   status = choose_target(one.nvrtc, one.name, format, arch ? arch : "", &one.target, err);
   if (status != VYRE_OK)
     return status;
-  one.source = vyre__plugin_allocate(host, size + 1, 1);
+  one.source = vyre__plugin_allocate(host, size + sizeof end, 1);
   if (!one.source)
     return PLUGIN_FAIL_MEMORY(err, "the kernel's text");
   memcpy(one.source, source, size);
-  one.source[size] = '\0';
+  memcpy(one.source + size, end, sizeof end);
   const nvrtcResult code =
       one.nvrtc->call.nvrtcCreateProgram(&one.program, one.source, one.name, 0, NULL, NULL);
   if (code) {

@@ -99,7 +99,6 @@ typedef int32_t nvrtcResult;
   X(POINTER_DEVICE, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, 9)                                        \
   X(MEMORY_TYPE_HOST, CU_MEMORYTYPE_HOST, 1)                                                       \
   X(MEMORY_TYPE_DEVICE, CU_MEMORYTYPE_DEVICE, 2)                                                   \
-  X(POOL_REUSE_OPPORTUNISTIC, CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC, 2)                        \
   X(POOL_REUSE_DEPENDENCIES, CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES, 3)                 \
   X(POOL_RELEASE_THRESHOLD, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, 4)                                  \
   X(ALLOCATION_PINNED, CU_MEM_ALLOCATION_TYPE_PINNED, 1)                                           \

@@ -135,8 +135,9 @@ typedef struct vyre__gpu_driver {
                          vyre__gpu_stream *stream);
 
   /* ---- code ---- */
-  /* `log` gets the driver's complaints (it compiles PTX), ends in NUL; `log_size` 0: none.  A text
-     (PTX) has a NUL behind its last byte, at code[size], which the driver reads. */
+  /* `log` gets the driver's complaints (it compiles PTX), ends in NUL; `log_size` 0: none.  Drivers
+     take no size: the body has seen that an object is whole, and a text (PTX) has a NUL behind its
+     last byte, at code[size]. */
   vyre__gpu_code (*image_load)(const void *code, uint64_t size, char *log, uint64_t log_size,
                                vyre__gpu_image **out_image);
   vyre__gpu_code (*image_unload)(vyre__gpu_image *image);

@@ -99,8 +99,9 @@ bool plugin_load(const char *cuda_path, const char *nvrtc_path)
 
 int plugin_set_up(void **state)
 {
+  const char *other = getenv("VYRE_TEST_FAKE_CUDA");
   (void)state;
-  return plugin_load(FAKE_CUDA, FAKE_NVRTC) && driver && nvrtc ? 0 : -1;
+  return plugin_load(other ? other : FAKE_CUDA, FAKE_NVRTC) && driver && nvrtc ? 0 : -1;
 }
 
 /* -------- kernels -------- */

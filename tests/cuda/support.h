@@ -27,7 +27,7 @@ extern const vyre_backend *backend;
 /* Loads the plugin of the build tree on the driver and the NVRTC at these paths (NULL: on none that
    the tests made), with the cache off; false with a text on stderr. */
 bool plugin_load(const char *cuda_path, const char *nvrtc_path);
-/* A group set-up: on the test driver. */
+/* A group set-up: on the test driver, or on the one that VYRE_TEST_FAKE_CUDA names. */
 int plugin_set_up(void **state);
 
 /* The host's allocator: blocks that are out; makes the n-th from now fail (0: none). */

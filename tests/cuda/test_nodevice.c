@@ -5,6 +5,7 @@
  */
 #include "support.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +19,14 @@ typedef struct answer {
   int64_t vendor_code;
 } answer;
 
+static bool is_open_already; /* the test driver, before the plugin looks */
+
 static void ask(const char *library, answer *out)
 {
   vyre_error err = VYRE_ERROR_INIT;
   vyre_backend_device_info info = {.struct_size = sizeof info};
+  if (is_open_already && !dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL))
+    _exit(3);
   if (!plugin_load(library, NULL))
     _exit(1);
   out->count = 77;
@@ -115,6 +120,21 @@ static void a_driver_that_does_not_start(void **state)
   assert_int_equal(given.vendor_code, 803);
   given = ask_in_child(FAKE_CUDA, "VYRE_FAKE_CUDA_FAIL=cuDriverGetVersion:1:999");
   assert_refused(&given, "CUDA_ERROR_UNKNOWN (999)");
+}
+
+/* The application has a driver in the process already: that one, and no search. */
+static void a_driver_that_is_there(void **state)
+{
+  (void)state;
+  answer given = ask_in_child(NULL, NULL);
+  if (given.status == VYRE_OK)
+    skip(); /* this machine has a real one */
+  assert_refused(&given, "libcuda.so.1");
+  is_open_already = true;
+  given = ask_in_child(NULL, NULL);
+  is_open_already = false;
+  assert_int_equal(given.status, VYRE_OK);
+  assert_int_equal(given.count, 2);
 }
 
 static void no_device(void **state)
@@ -258,6 +278,7 @@ int main(void)
       cmocka_unit_test(a_driver_that_is_too_old),
       cmocka_unit_test(a_driver_with_gaps),
       cmocka_unit_test(a_driver_that_does_not_start),
+      cmocka_unit_test(a_driver_that_is_there),
       cmocka_unit_test(no_device),
       /* From here on this process has a driver. */
       cmocka_unit_test(a_device_that_is_closed),
