@@ -42,4 +42,7 @@ typedef struct vyre__gpu_fault {
 #define VYRE__GPU_FAULT_INDEX 1u /* an index outside a buffer */
 #define VYRE__GPU_FAULT_SHIFT 2u /* an over-wide shift */
 
+/* What is compiled behind every text: it closes what a prelude of ours leaves open. */
+#define VYRE__GPU_TEXT_END "\n#ifdef VYRE_PRELUDE_GPU\n}\n#endif\n"
+
 #endif

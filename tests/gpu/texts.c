@@ -6,6 +6,7 @@
  *   engine_*    the engine's entries with handlers: those of `vyre scan`, of the benchmark and
  *               of the engine's tests
  *   conform_*   the kernels of the conformance suite
+ *   names       names that compilers have of their own
  *   drawn_*     random programs of the vocabulary and of generated expressions
  */
 #include "core/program/code.h"
@@ -175,6 +176,7 @@ int main(int argc, char **argv)
     snprintf(file, sizeof file, "conformance/kernels/%s.c", kernels[i]);
     handlers(as, file, "");
   }
+  handlers("names", "tests/gpu/names.c", "");
   random_programs();
   return 0;
 }

@@ -8,5 +8,6 @@ foreach(vendor cuda hip)
     "${CMAKE_CURRENT_LIST_DIR}/../launch_layout.h"
     "${CMAKE_CURRENT_LIST_DIR}/words.h"
     "${CMAKE_CURRENT_LIST_DIR}/entry.h"
-    "${PROJECT_SOURCE_DIR}/include/vyre_kernel.h")
+    "${PROJECT_SOURCE_DIR}/include/vyre_kernel.h"
+    "${CMAKE_CURRENT_LIST_DIR}/author.h")
 endforeach()

@@ -3,7 +3,8 @@
  *
  * The prelude is the texts that prelude.cmake names, one after the other: these types, the vendor's
  * own words (cuda.h or hip.h), launch_layout.h, the words of part 1 of vyre_kernel.h (words.h,
- * entry.h), and vyre_kernel.h, whose part 2 is taken as it stands.  No header is included.
+ * entry.h), vyre_kernel.h, whose part 2 is taken as it stands, and author.h.  No header is
+ * included.
  *
  * A vendor's text defines
  *   VYRE__DEVICE, VYRE__INLINE, VYRE__KERNEL, VYRE__GRID_CONSTANT   how functions are marked
