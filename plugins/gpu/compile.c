@@ -22,7 +22,7 @@ static void hash_text(vyre__plugin_sha256 *hash, const char *text)
   vyre__plugin_sha256_add(hash, text, strlen(text) + 1);
 }
 
-/* The prelude is a part of the text. */
+/* The prelude is a part of the text; what compilers put behind it is not. */
 static void make_key(const vyre__gpu_source *source, unsigned char *out_key)
 {
   const uint64_t numbers[] = {VYRE__GPU_LAUNCH_ABI, source->flags, source->size};
@@ -35,6 +35,7 @@ static void make_key(const vyre__gpu_source *source, unsigned char *out_key)
   hash_text(&hash, source->arch);
   vyre__plugin_sha256_add(&hash, numbers, sizeof(numbers));
   vyre__plugin_sha256_add(&hash, source->text, source->size);
+  hash_text(&hash, VYRE__GPU_TEXT_END);
   vyre__plugin_sha256_final(&hash, out_key);
 }
 
