@@ -36,8 +36,8 @@ void host_fail(uint64_t n);
 /* Frees what the plugin has given away. */
 void host_drop(void *memory);
 
-/* PTX with these kernels, as `count` pairs of name and number of bindings. */
-const char *ptx_of(uint32_t count, ...);
+/* PTX with these kernels, as `entries` pairs of name and number of bindings. */
+const char *ptx_of(uint32_t entries, ...);
 
 vyre_status open_try(uint32_t index, vyre_backend_device **out_device, vyre_error *err);
 vyre_status load_try(vyre_backend_device *device, const char *ptx, vyre_backend_module **out_module,

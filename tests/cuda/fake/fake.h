@@ -200,8 +200,8 @@ void fake_memory_drop_all(fake_context *context);
 
 /* -------- fake_stream.c -------- */
 
-/* With the lock held: puts a copy of `op` on the stream; ends the call. */
-CUresult fake_put(CUstream stream, const fake_op *op);
+/* With the lock held: puts a copy of `model` on the stream; ends the call. */
+CUresult fake_put(CUstream handle, const fake_op *model);
 /* Waits until all streams of the context are idle. */
 void fake_drain(fake_context *context);
 void fake_stream_end(fake_stream *stream);

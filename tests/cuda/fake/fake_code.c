@@ -249,7 +249,7 @@ static CUresult launch(CUfunction handle, const shape *of, CUstream stream, void
   memcpy(record.groups, of->groups, sizeof record.groups);
   memcpy(record.workgroup, of->workgroup, sizeof record.workgroup);
   memcpy(record.addresses, run->addresses, sizeof record.addresses);
-  if (memcmp(run->launch.groups, run->groups, sizeof run->groups))
+  if (memcmp(run->launch.groups, run->groups, sizeof run->groups) != 0)
     fake_fault("%s: the launch structure names other groups than the launch", function->name);
   run->record = fake_record(&record);
   run->ends = fake.next_kernel;

@@ -167,19 +167,21 @@ static bool read_line(nvrtcProgram program, FILE *out, const char *line, char *f
 {
   static const char *const openings[] = {"VYRE_ENTRY(", "VYRE_ENTRY_CHANGED(", "VYRE_ENTRY_SETTLE(",
                                          "VYRE_FUSED("};
-  char name[128];
-  unsigned count;
   if (!strncmp(line, "#error ", 7)) {
     snprintf(program->log, sizeof program->log, "%s(%u): error: #error directive: %.*s\n", file,
              *number, (int)strcspn(line + 7, "\n"), line + 7);
     return false;
   }
-  if (sscanf(line, "#line %u \"%127[^\"]\"", &count, name) == 2) {
-    snprintf(file, 128, "%s", name);
-    *number = count - 1;
+  if (!strncmp(line, "#line ", 6)) {
+    char *end = NULL;
+    *number = (unsigned)strtoul(line + 6, &end, 10) - 1;
+    if (!strncmp(end, " \"", 2))
+      snprintf(file, 128, "%.*s", (int)strcspn(end + 2, "\"\n"), end + 2);
   }
-  if (sscanf(line, "fake-entry %127s %u", name, &count) == 2)
-    write_entry(out, name, (int)strlen(name), count);
+  if (!strncmp(line, "fake-entry ", 11)) {
+    const size_t length = strcspn(line + 11, " \n");
+    write_entry(out, line + 11, (int)length, (uint32_t)strtoul(line + 11 + length, NULL, 10));
+  }
   for (size_t i = 0; i < sizeof openings / sizeof openings[0]; ++i) {
     const size_t length = strlen(openings[i]);
     if (!strncmp(line, openings[i], length))
@@ -222,8 +224,12 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
   }
   pthread_mutex_unlock(&lock);
   for (int i = 0; i < count; ++i) {
-    program->real |= sscanf(options[i], "--gpu-architecture=sm_%u", &program->arch) == 1;
-    (void)!sscanf(options[i], "--gpu-architecture=compute_%u", &program->arch);
+    static const char option[] = "--gpu-architecture=";
+    const char *arch = options[i] + sizeof option - 1;
+    if (strncmp(options[i], option, sizeof option - 1) != 0)
+      continue;
+    program->real = !strncmp(arch, "sm_", 3);
+    program->arch = (unsigned)strtoul(arch + strcspn(arch, "_") + 1, NULL, 10);
   }
   for (int i = 0; i < arch_count(); ++i)
     known |= (unsigned)archs[i] == program->arch;

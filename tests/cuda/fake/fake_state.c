@@ -69,7 +69,7 @@ static void set_devices(void)
 static int environment(const char *name, int otherwise)
 {
   const char *value = getenv(name);
-  return value && *value ? atoi(value) : otherwise;
+  return value && *value ? (int)strtol(value, NULL, 10) : otherwise;
 }
 
 static int id_of(const char *name)
@@ -102,11 +102,13 @@ static void get_ready(void)
   if (fake.devices > FAKE_DEVICES)
     fake.devices = FAKE_DEVICES;
   const char *plan = getenv("VYRE_FAKE_CUDA_FAIL");
+  const char *first = plan ? strchr(plan, ':') : NULL,
+             *second = first ? strchr(first + 1, ':') : NULL;
   char name[64];
-  unsigned long nth;
-  int code;
-  if (plan && sscanf(plan, "%63[^:]:%lu:%d", name, &nth, &code) == 3)
-    make_plan(name, nth, code);
+  if (second) {
+    snprintf(name, sizeof name, "%.*s", (int)(first - plan), plan);
+    make_plan(name, strtoul(first + 1, NULL, 10), (CUresult)strtol(second + 1, NULL, 10));
+  }
 }
 
 /* -------- calls -------- */
