@@ -1,7 +1,7 @@
 /*
  * exceptions.h - cases that a vendor knows to fail: a JSON file
  *
- *     [{"case": "bindings.zero_size", "reason": "…", "abi": "0.2", "expires": "2027-06-30"}, …]
+ *     [{"case": "bindings.zero_size", "reason": "…", "abi": "0.3", "expires": "2027-06-30"}, …]
  *
  * Names are exact.  An entry for another ABI version, one that has expired, one whose case passes,
  * and one that matches no case are failures of their own.
