@@ -30,4 +30,7 @@ set(VYRE_TEST_ENVIRONMENT
   "ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:allocator_may_return_null=1"
   "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"
   "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1"
-  "VYRE_CACHE_DIR=${PROJECT_BINARY_DIR}/test-cache")
+  "VYRE_CACHE_DIR=${PROJECT_BINARY_DIR}/test-cache"
+  # Only the tests of the opencl plugin look at the machine's OpenCL: a runtime brings a compiler and
+  # threads into the process, which the others and the sanitizers have no use for.
+  "VYRE_OPENCL_LIBRARY=${PROJECT_BINARY_DIR}/lib/vyre-test/opencl/none/libOpenCL.so.1")

@@ -11,8 +11,11 @@ static vyre_status keep(vyre_context *context, const char *path, vyre_candidate_
                         const vyre_error *reason, vyre_error *err)
 {
   vyre_candidate row = VYRE_CANDIDATE_INIT;
+  /* All plugins are installed everywhere: a machine without some vendor's library is an ordinary
+     one. */
   bool is_quiet = stage == VYRE_CANDIDATE_LOADED || stage == VYRE_CANDIDATE_SHADOWED ||
-                  stage == VYRE_CANDIDATE_FOLDER;
+                  stage == VYRE_CANDIDATE_FOLDER ||
+                  (reason && reason->code == VYRE_ERROR_VENDOR_LIBRARY);
   row.stage = stage;
   row.path = path;
   row.device_count = device_count;

@@ -123,6 +123,11 @@ static void judge(vyre__opencl_facts *row, const char *version, const char *exte
         "its floats are not exact (CL_DEVICE_SINGLE_FP_CONFIG is 0x%llx: denormals, infinities,"
         " rounding to nearest and correctly rounded division are needed)",
         (unsigned long long)single);
+  } else if (!row->max_items || !row->local_bytes || row->max_bindings < 16) {
+    snprintf(reason, size,
+             "the driver tells limits that are too small: groups of %u items, %llu bytes of "
+             "workgroup memory, %u bindings",
+             row->max_items, (unsigned long long)row->local_bytes, row->max_bindings);
   } else {
     for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]) && !*reason; ++i)
       if (!has_word(extensions, needed[i]))
@@ -199,7 +204,7 @@ static void look_at(uint32_t index, const char *platform_name)
   row->max_items = (uint32_t)number(row->device, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
   if (cl->clGetDeviceInfo(row->device, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof(items), items, NULL) !=
       CL_SUCCESS)
-    items[0] = items[1] = items[2] = 1;
+    row->max_items = 0; /* no limit is known */
   for (int d = 0; d < 3; ++d)
     row->max_items_by_dimension[d] =
         items[d] < row->max_items ? (uint32_t)items[d] : row->max_items;
