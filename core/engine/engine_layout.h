@@ -57,7 +57,7 @@ typedef struct vyre_engine_worker {
 typedef struct vyre_engine_state {
   vyre_ring_u64 tail;      /* the next ticket to claim */
   vyre_ring_u64 announced; /* wide: every cell before this position is published */
-  vyre_ring_u32 width;     /* wide: 1: there is much to do, look with the whole group at once */
+  vyre_ring_u32 plenty;    /* wide: 1: the last look of a whole group found as much as it could */
   vyre_ring_u32 pad0[27];
   vyre_ring_u32 leaving; /* launch << 2 | VYRE_ENGINE_LEAVE_… */
   vyre_ring_u32 asked;   /* wide: the ring's stop word, as the group that looks saw it last */

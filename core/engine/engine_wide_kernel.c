@@ -36,7 +36,7 @@
 typedef struct vyre__wide {
   vyre_u64 position; /* of the first cell to look at, or to serve */
   vyre_u32 what;     /* VYRE__DO_… */
-  vyre_u32 cells;    /* how many */
+  vyre_u32 cells;    /* SERVE: how many */
   vyre_u32 missing;  /* LOOK: the lowest number of a cell that is not published; any item */
   vyre_u32 items;    /* SERVE: items in the cells; any item */
   vyre_u32 stored_0; /* SERVE: records stored, by half of the bank; any item */
@@ -49,7 +49,10 @@ typedef struct vyre__mind {
   vyre_u64 busy;    /* when this group last began to look, or found something */
   vyre_u64 told_of; /* completions that the host was told of */
   vyre_u32 misses;
-  vyre_u32 holds; /* 1: this group is the one that looks */
+  vyre_u32 holds; /* 1: this group is the one that looks; then these are as in device memory: */
+  vyre_u64 announced;
+  vyre_u32 asked;
+  vyre_u32 plenty;
 } vyre__mind;
 
 /* ---- who looks ---- */
@@ -75,41 +78,17 @@ VYRE_FUNCTION void vyre__give_looker(const vyre__worker *w)
   vyre_atomic_store_u32(&w->state->looker, w->push.launch << 1, VYRE_RELEASE, VYRE_SCOPE_DEVICE);
 }
 
-/* Says that the cells before `position` are published.  `found` of `cells` that were looked at. */
-VYRE_FUNCTION void vyre__announce(const vyre__worker *w, vyre_u64 position, vyre_u32 found,
-                                  vyre_u32 cells)
-{
-  /* Relaxed: a guess at how many to look at next, by whoever looks then. */
-  vyre_atomic_store_u32(&w->state->width, found == cells && cells > 1u ? 1u : 0u, VYRE_RELAXED,
-                        VYRE_SCOPE_DEVICE);
-  if (found == 0u)
-    return;
-  /* Release: pairs with the acquire in vyre__claim_cells(); this group has acquired every cell's
-     published word, so who sees this position sees the items. */
-  vyre_atomic_store_u64(&w->state->announced, (position + found) & VYRE_RING_POSITION_MASK,
-                        VYRE_RELEASE, VYRE_SCOPE_DEVICE);
-}
-
-/* ---- claiming ---- */
+/* ---- claiming: item 0 ---- */
 
 /*
- * Takes whole cells that are announced: a fair share while there is not enough for everybody.
- * EMPTY if there is none.
+ * Takes `n` whole cells from `position` on, the tail as it was read.  A stale tail does no harm:
+ * the exchange fails.
  */
-VYRE_FUNCTION vyre_u32 vyre__claim_cells(vyre__worker *w, vyre_u32 most, VYRE_SHARED vyre__wide *g)
+VYRE_FUNCTION vyre_u32 vyre__claim_at(vyre__worker *w, vyre_u64 position, vyre_u64 n,
+                                      VYRE_SHARED vyre__wide *g)
 {
-  /* The tail first: what is announced then is not before it.  Acquire: keeps the two in order. */
-  const vyre_u64 tail = vyre_atomic_load_u64(&w->state->tail, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE);
-  const vyre_u64 position = tail >> VYRE_RING_INDEX_BITS;
-  /* Acquire: pairs with the release in vyre__announce(). */
-  const vyre_u64 there =
-      (vyre_atomic_load_u64(&w->state->announced, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE) - position) &
-      VYRE_RING_POSITION_MASK;
-  vyre_u64 n = there / w->push.workers, next;
-  if (there == 0u)
-    return VYRE__CLAIM_EMPTY;
-  n = n == 0u ? 1u : n > most ? most : n;
-  next = ((position + n) & VYRE_RING_POSITION_MASK) << VYRE_RING_INDEX_BITS;
+  const vyre_u64 tail = position << VYRE_RING_INDEX_BITS;
+  const vyre_u64 next = ((position + n) & VYRE_RING_POSITION_MASK) << VYRE_RING_INDEX_BITS;
   /* Before the exchange, so that nobody sees cells taken and not counted.  Relaxed: the exchange
      releases it. */
   vyre_atomic_store_u64(&w->own_claims->items, w->claimed + n, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
@@ -127,45 +106,85 @@ VYRE_FUNCTION vyre_u32 vyre__claim_cells(vyre__worker *w, vyre_u32 most, VYRE_SH
   return VYRE__CLAIM_TAKEN;
 }
 
+/*
+ * Takes cells that are announced: a fair share while there is not enough for everybody, but as many
+ * as items that step together can serve at once.  EMPTY if there is none.
+ */
+VYRE_FUNCTION vyre_u32 vyre__claim_cells(vyre_ctx *c, vyre__worker *w, VYRE_SHARED vyre__wide *g)
+{
+  const vyre_u64 most = vyre_local_size(c, 0) / VYRE__CELL_LANES;
+  const vyre_u64 together = vyre_subgroup_size(c) / VYRE__CELL_LANES;
+  /* Relaxed: the exchange finds out whether it is still the tail. */
+  const vyre_u64 position =
+      vyre_atomic_load_u64(&w->state->tail, VYRE_RELAXED, VYRE_SCOPE_DEVICE) >>
+      VYRE_RING_INDEX_BITS;
+  /* Acquire: pairs with the release in vyre__announce(). */
+  const vyre_u64 there =
+      (vyre_atomic_load_u64(&w->state->announced, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE) - position) &
+      VYRE_RING_POSITION_MASK;
+  vyre_u64 n = there / w->push.workers;
+  /* More than the ring has: the two words were read on both sides of a change. */
+  if (there == 0u || there > w->cells_mask + 1u)
+    return VYRE__CLAIM_EMPTY;
+  if (n < together)
+    n = together < there ? together : there;
+  n = n == 0u ? 1u : n > most ? most : n;
+  return vyre__claim_at(w, position, n, g);
+}
+
+/* Says that the cells before `position` are published.  Only who looks does. */
+VYRE_FUNCTION void vyre__announce(const vyre__worker *w, vyre__mind *m, vyre_u64 position)
+{
+  m->announced = position & VYRE_RING_POSITION_MASK;
+  /* Release: pairs with the acquire in vyre__claim_cells(); this group has acquired every cell's
+     published word, so who sees this position sees the items. */
+  vyre_atomic_store_u64(&w->state->announced, m->announced, VYRE_RELEASE, VYRE_SCOPE_DEVICE);
+}
+
 /* ---- deciding: item 0 ---- */
 
 /*
- * One step of the group that looks: the host's wish first, then the ring.  One trip sees whether
- * the next cell is there and whether more are; for more than one the whole group looks.
+ * One step of the group that looks: the host's wish, and the ring.  One trip across the link sees
+ * whether the next cell is there, and whether more are: then the whole group looks.  A cell that is
+ * there alone is taken at once.
  */
 VYRE_FUNCTION vyre_u32 vyre__look_once(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
                                        VYRE_SHARED vyre__wide *g)
 {
-  /* Acquire: a launch after a stop sees what the host did before it. */
-  const vyre_u32 stop = vyre_atomic_load_u32(&w->header->stop, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM);
-  /* Relaxed: only who looks stores it. */
-  const vyre_u64 position =
-      vyre_atomic_load_u64(&w->state->announced, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
-  vyre_u32 first, second, low;
-  /* Relaxed: a mark, no data. */
-  if (vyre_atomic_load_u32(&w->state->asked, VYRE_RELAXED, VYRE_SCOPE_DEVICE) != stop)
+  vyre_u32 more = m->plenty, low, first = 0u;
+  /* Relaxed: a mark, no data; and so is the look at the second cell. */
+  const vyre_u32 stop = vyre_atomic_load_u32(&w->header->stop, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+  if (more == 0u) {
+    const vyre_u64 second = (m->announced + 1u) & VYRE_RING_POSITION_MASK;
+    const vyre_u64 word = vyre_atomic_load_u64(&w->cells[second & w->cells_mask].published,
+                                               VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+    first = vyre__published(w, m->announced, &low);
+    more = first != 0u && (word >> VYRE_RING_STAMP_SHIFT) == vyre__stamp(second) ? 1u : 0u;
+  }
+  if (m->asked != stop) {
+    m->asked = stop;
     vyre_atomic_store_u32(&w->state->asked, stop, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  }
   if ((stop & VYRE_ENGINE_STOP) != 0u)
     vyre__leave_now(w);
   else if ((stop & VYRE_ENGINE_PARK) != 0u)
     vyre__park(c, w, m->misses);
   if ((stop & (VYRE_ENGINE_STOP | VYRE_ENGINE_PARK)) != 0u)
     return VYRE__DO_NOTHING;
-  g->position = position;
-  g->cells = vyre_local_size(c, 0);
-  g->missing = g->cells;
-  if (vyre_atomic_load_u32(&w->state->width, VYRE_RELAXED, VYRE_SCOPE_DEVICE) != 0u)
+  g->position = m->announced;
+  g->missing = vyre_local_size(c, 0);
+  if (more != 0u)
     return VYRE__DO_LOOK;
-  second = vyre__published(w, position + 1u, &low);
-  first = vyre__published(w, position, &low);
-  if (first != 0u && second != 0u)
-    return VYRE__DO_LOOK;
-  if (first != 0u) {
-    vyre__announce(w, position, 1u, 1u);
-    m->misses = 0u;
-    m->busy = vyre_clock_ns(c);
+  if (first == 0u)
+    return VYRE__DO_NOTHING;
+  /* What was announced before it may still be there for others: then it is announced like them.
+     Else nobody but this group can take it, and the words change behind the exchange. */
+  if (vyre__claim_at(w, m->announced, 1u, g) != VYRE__CLAIM_TAKEN) {
+    vyre__announce(w, m, m->announced + 1u);
+    return VYRE__DO_NOTHING;
   }
-  return VYRE__DO_NOTHING;
+  vyre__announce(w, m, m->announced + 1u);
+  return VYRE__DO_SERVE;
 }
 
 /* A step without anything to claim: becomes the group that looks, or rests. */
@@ -184,6 +203,10 @@ VYRE_FUNCTION vyre_u32 vyre__idle(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
     m->holds = 1u;
     m->misses = 0u;
     m->busy = now;
+    /* Relaxed: ordered by the exchange that took the word. */
+    m->announced = vyre_atomic_load_u64(&w->state->announced, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+    m->asked = vyre_atomic_load_u32(&w->state->asked, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+    m->plenty = vyre_atomic_load_u32(&w->state->plenty, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
   }
   if (m->holds == 0u) {
     vyre_backoff(c, m->misses);
@@ -192,45 +215,43 @@ VYRE_FUNCTION vyre_u32 vyre__idle(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   }
   m->misses += 1u;
   what = vyre__look_once(c, w, m, g);
-  if (what == VYRE__DO_NOTHING && m->misses != 0u) {
-    /* Each look is a trip across the link already. */
-    if (m->misses > VYRE__EAGER_LOOKS)
-      vyre_backoff(c, m->misses - VYRE__EAGER_LOOKS);
-    if (now - m->busy >= w->push.max_idle_ns) {
-      vyre__try_to_leave(w);
-      m->busy = now;
-    }
+  if (what != VYRE__DO_NOTHING)
+    return what;
+  /* Each look is a trip across the link already. */
+  if (m->misses > VYRE__EAGER_LOOKS)
+    vyre_backoff(c, m->misses - VYRE__EAGER_LOOKS);
+  if (now - m->busy >= w->push.max_idle_ns) {
+    vyre__try_to_leave(w);
+    m->busy = now;
   }
-  return what;
+  return VYRE__DO_NOTHING;
 }
 
 /* What the group does next; returns when that is more than nothing. */
 VYRE_FUNCTION void vyre__decide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
                                 VYRE_SHARED vyre__wide *g)
 {
-  const vyre_u32 most = vyre_local_size(c, 0) / VYRE__CELL_LANES;
-  for (;;) {
+  vyre_u32 what = VYRE__DO_NOTHING;
+  while (what == VYRE__DO_NOTHING) {
     /* Relaxed: a mark, no data. */
     const vyre_u32 asked = vyre_atomic_load_u32(&w->state->asked, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
     vyre_u32 claim = VYRE__CLAIM_EMPTY;
-    g->what = VYRE__DO_LEAVE;
     if (vyre__must_leave(w, 0u))
-      break;
-    if ((asked & VYRE_ENGINE_PARK) == 0u)
-      claim = vyre__claim_cells(w, most, g);
-    g->what = VYRE__DO_SERVE;
+      what = VYRE__DO_LEAVE;
+    else if ((asked & VYRE_ENGINE_PARK) == 0u)
+      claim = vyre__claim_cells(c, w, g);
     if (claim == VYRE__CLAIM_TAKEN)
-      break;
-    if (claim == VYRE__CLAIM_LOST)
-      continue;
-    g->what = vyre__idle(c, w, m, g);
-    if (g->what != VYRE__DO_NOTHING)
-      return; /* it looks: it holds the word until it has */
+      what = VYRE__DO_SERVE;
+    else if (claim == VYRE__CLAIM_EMPTY && what == VYRE__DO_NOTHING)
+      what = vyre__idle(c, w, m, g);
   }
+  g->what = what;
   g->items = 0u;
   g->stored_0 = 0u;
   g->stored_1 = 0u;
   m->misses = 0u;
+  if (what == VYRE__DO_LOOK)
+    return; /* it holds the word until it has looked, and found nothing more to take */
   if (m->holds != 0u)
     vyre__give_looker(w);
   m->holds = 0u;
@@ -238,6 +259,7 @@ VYRE_FUNCTION void vyre__decide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
 
 /* ---- what a group does: all items ---- */
 
+/* The whole group looks, each item at one cell. */
 VYRE_FUNCTION void vyre__look_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
                                    VYRE_SHARED vyre__wide *g)
 {
@@ -246,12 +268,15 @@ VYRE_FUNCTION void vyre__look_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   if (!vyre__published(w, g->position + lane, &low))
     vyre_atomic_min_u32(&g->missing, lane, VYRE_RELAXED, VYRE_SCOPE_WORKGROUP);
   vyre_barrier(c);
-  if (lane == 0u) {
-    vyre__announce(w, g->position, g->missing, g->cells);
-    if (g->missing != 0u) {
-      m->misses = 0u;
-      m->busy = vyre_clock_ns(c);
-    }
+  if (lane != 0u)
+    return;
+  /* As many as it looked at: there may be as many again.  Relaxed: a guess, ordered like
+     `announced` for who looks next. */
+  m->plenty = g->missing == vyre_local_size(c, 0) ? 1u : 0u;
+  vyre_atomic_store_u32(&w->state->plenty, m->plenty, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  if (g->missing != 0u) {
+    vyre__announce(w, m, g->position + g->missing);
+    m->busy = vyre_clock_ns(c);
   }
 }
 
@@ -283,13 +308,13 @@ VYRE_FUNCTION void vyre__serve_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   vyre_u32 low = 0u, count = 0u, half, value = 0u, status = 0u;
   vyre_job job;
   if (lane / VYRE__CELL_LANES < g->cells) {
-    /* Relaxed: announced, so the stamp is this position's and the items are whole. */
+    /* Relaxed: announced, so the stamp is this position's and the items are whole.  An item is
+       fetched before its number is known to be one: both come in one trip. */
+    const vyre_u32 there = index < VYRE_RING_CELL_ITEMS ? index : 0u;
+    where = from[2u * there];
+    what = from[2u * there + 1u];
     low = (vyre_u32)vyre_atomic_load_u64(&cell->published, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
     count = low & VYRE_RING_COUNT_MASK;
-    if (index < count) {
-      where = from[2u * index];
-      what = from[2u * index + 1u];
-    }
     if (index == VYRE_RING_CELL_ITEMS && count != 0u)
       vyre_atomic_add_u32(&g->items, count, VYRE_RELAXED, VYRE_SCOPE_WORKGROUP);
   }
@@ -334,6 +359,9 @@ VYRE_SEGMENT(vyre_engine_wide)
   m.told_of = w.done;
   m.misses = 0u;
   m.holds = 0u;
+  m.announced = 0u;
+  m.asked = 0u;
+  m.plenty = 0u;
   for (;;) {
     if (vyre_local_id(c, 0) == 0u)
       vyre__decide(c, &w, &m, g);
