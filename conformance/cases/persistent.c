@@ -280,9 +280,10 @@ static void run_second(conform *c)
   check_lives(c, &second, 5);
   launch(c, &first);
   check_lives(c, &first, 6);
-  end(c, &second);
+  stop(c, &second);
   check_lives(c, &first, 7);
   end(c, &first);
+  conform_free(c, second.memory.buffer);
 }
 
 /* As many groups as the device says truly run at once. */
