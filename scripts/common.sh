@@ -6,8 +6,8 @@ jobs=$(nproc 2>/dev/null || echo 2)
 
 # What a build needs, and what the tests need besides.  Debian's names.
 build_packages=(gcc libc6-dev binutils cmake ninja-build pkg-config libjansson-dev libmd-dev)
-test_packages=(g++ libcmocka-dev clang clang-22 libclang-rt-14-dev util-linux spin pocl-opencl-icd ocl-icd-libopencl1
-  opencl-headers)
+test_packages=(g++ libcmocka-dev clang clang-22 libclang-rt-14-dev util-linux spin
+  pocl-opencl-icd ocl-icd-libopencl1 opencl-headers)
 lint_packages=(clang-format clang-tidy shellcheck git)
 
 bold='' red='' green='' dim='' plain=''

@@ -26,8 +26,9 @@ vyre_status vyre__opencl_code_status(cl_int code, vyre_status otherwise)
     return VYRE_OK;
   case CL_DEVICE_NOT_AVAILABLE:
     return VYRE_ERROR_DEVICE_LOST;
-  /* OUT_OF_RESOURCES has many meanings; on a device it is most often memory. */
+  /* It has many meanings: most often memory; of a launch, that the kernel has gone astray. */
   case CL_OUT_OF_RESOURCES:
+    return otherwise == VYRE_ERROR_DISPATCH_FAILED ? otherwise : VYRE_ERROR_OUT_OF_DEVICE_MEMORY;
   case CL_MEM_OBJECT_ALLOCATION_FAILURE:
     return VYRE_ERROR_OUT_OF_DEVICE_MEMORY;
   case CL_OUT_OF_HOST_MEMORY:

@@ -89,6 +89,13 @@ static bool has_c11_atomics(cl_device_id device)
   return count == sizeof(wanted) / sizeof(wanted[0]);
 }
 
+/* A way to see whether a compiler's C11 atomics are at fault. */
+static bool wants_1_2(void)
+{
+  const char *given = vyre__plugin_environment("VYRE_OPENCL_STD");
+  return given && strcmp(given, "1.2") == 0;
+}
+
 static bool is_version(const char *version, unsigned major, unsigned minor)
 {
   unsigned have_major = 0, have_minor = 0;
@@ -196,7 +203,7 @@ static void look_at(uint32_t index, const char *platform_name)
   row->unified = number(row->device, CL_DEVICE_HOST_UNIFIED_MEMORY, 4) != 0;
   row->correct = (number(row->device, CL_DEVICE_SINGLE_FP_CONFIG, 8) &
                   CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT) != 0;
-  row->c11 = is_version(version, 3, 0) && has_c11_atomics(row->device);
+  row->c11 = is_version(version, 3, 0) && !wants_1_2() && has_c11_atomics(row->device);
   row->has_timer = cl->clGetDeviceAndHostTimer &&
                    cl->clGetDeviceAndHostTimer(row->device, &device_ns, &host_ns) == CL_SUCCESS &&
                    device_ns;

@@ -383,18 +383,19 @@ static vyre_status enqueue(vyre_backend_pending *launch, const vyre_dispatch_des
   if (code != CL_SUCCESS)
     return OPENCL_FAIL_AS(err, VYRE_ERROR_DISPATCH_FAILED, code, "clEnqueueNDRangeKernel",
                           "kernel %s", desc->kernel->name);
+  /* It is queued and cannot be taken back: from here on the handle tells what fails. */
   launch->last = launch->launch;
-  if (launch->record)
-    code = cl->clEnqueueReadBuffer(device->queue, launch->record, CL_FALSE, 0,
-                                   sizeof(launch->fault), &launch->fault, 0, NULL, &launch->last);
-  if (code == CL_SUCCESS)
-    code = cl->clFlush(device->queue);
-  if (code == CL_SUCCESS)
-    return VYRE_OK;
-  /* It is queued and cannot be taken back: nothing may be in use when the error is told. */
-  cl->clFinish(device->queue);
-  return OPENCL_FAIL_AS(err, VYRE_ERROR_DISPATCH_FAILED, code, "clFlush", "kernel %s",
-                        desc->kernel->name);
+  if (launch->record) {
+    cl_event copied = NULL;
+    launch->trouble =
+        cl->clEnqueueReadBuffer(device->queue, launch->record, CL_FALSE, 0, sizeof(launch->fault),
+                                &launch->fault, 0, NULL, &copied);
+    if (launch->trouble == CL_SUCCESS)
+      launch->last = copied;
+  }
+  if (launch->trouble == CL_SUCCESS)
+    launch->trouble = cl->clFlush(device->queue);
+  return VYRE_OK;
 }
 
 vyre_status vyre__opencl_dispatch(vyre_backend_device *device, const vyre_dispatch_desc *desc,

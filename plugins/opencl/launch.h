@@ -52,6 +52,7 @@ struct vyre_backend_pending {
   cl_event launch; /* the kernel */
   cl_event last;   /* what has to end: the kernel, or in debug builds the copy of the record */
   cl_mem record;   /* debug builds */
+  cl_int trouble;  /* what failed behind the kernel: it runs, and the wait tells (DISP-032) */
   vyre__opencl_fault fault;
   cl_mem *memories; /* of HOST bindings, NULL for others; owned */
   uint32_t binding_count;

@@ -47,6 +47,9 @@ static bool wait_until(const vyre_backend_pending *launch, uint64_t timeout_ns)
 
 static bool wait_for(const vyre_backend_pending *launch, uint64_t timeout_ns)
 {
+  /* What is not flushed may never begin. */
+  if (launch->trouble != CL_SUCCESS)
+    (void)launch->device->cl->clFinish(launch->device->queue);
   if (!timeout_ns)
     return state_of(launch, launch->last) <= CL_COMPLETE;
   if (timeout_ns != VYRE_NO_TIMEOUT)
@@ -69,6 +72,9 @@ static vyre_status judge(const vyre_backend_pending *launch, vyre_error *err)
   cl_int state = state_of(launch, launch->launch);
   if (state == CL_COMPLETE)
     state = state_of(launch, launch->last);
+  if (state == CL_COMPLETE && launch->trouble != CL_SUCCESS)
+    return OPENCL_FAIL_AS(err, VYRE_ERROR_DISPATCH_FAILED, launch->trouble, "the queue",
+                          "behind the launch of kernel %s", kernel);
   if (state != CL_COMPLETE)
     return OPENCL_FAIL_AS(err, VYRE_ERROR_DISPATCH_FAILED, state, "the device",
                           "the launch of kernel %s", kernel);

@@ -311,7 +311,7 @@ static void codes_of_a_launch(void **state)
     const char *part;
   } rows[] = {{-9999, VYRE_ERROR_DISPATCH_FAILED, "an unknown code (-9999)"},
               {CL_DEVICE_NOT_AVAILABLE, VYRE_ERROR_DEVICE_LOST, "CL_DEVICE_NOT_AVAILABLE (-2)"},
-              {CL_OUT_OF_RESOURCES, VYRE_ERROR_OUT_OF_DEVICE_MEMORY, "CL_OUT_OF_RESOURCES (-5)"}};
+              {CL_OUT_OF_RESOURCES, VYRE_ERROR_DISPATCH_FAILED, "CL_OUT_OF_RESOURCES (-5)"}};
   for (uint32_t i = 0; i < 3; ++i) {
     fake->launch_code = rows[i].code;
     const vyre_status status = backend->dispatch(device, &desc, &pending, &record);
