@@ -36,7 +36,8 @@
  *   ABI-008  On an error nothing has changed: outputs are as they were, nothing is leaked.
  *   ABI-009  Every error has a code and a non-empty message; `err` may be NULL.
  *   ABI-010  A plugin never prints, aborts, exits, writes the environment, installs signal
- *            handlers, or has constructors, destructors or atexit handlers.
+ *            handlers, or has constructors, destructors or atexit handlers.  What a vendor's library
+ *            does in the process of itself is not the plugin's doing; a plugin undoes what it can.
  *   ABI-011  A plugin calls no host service after the last device is closed, except from within a
  *            call of the host.
  *   ABI-012  The table and every text in it are valid until the plugin is unloaded.
