@@ -36,8 +36,9 @@
  *   ABI-008  On an error nothing has changed: outputs are as they were, nothing is leaked.
  *   ABI-009  Every error has a code and a non-empty message; `err` may be NULL.
  *   ABI-010  A plugin never prints, aborts, exits, writes the environment, installs signal
- *            handlers, or has constructors, destructors or atexit handlers.  What a vendor's library
- *            does in the process of itself is not the plugin's doing; a plugin undoes what it can.
+ *            handlers, or has constructors, destructors or atexit handlers.  What a vendor's
+ *            library does in the process of itself is not the plugin's doing; a plugin undoes what
+ *            it can.
  *   ABI-011  A plugin calls no host service after the last device is closed, except from within a
  *            call of the host.
  *   ABI-012  The table and every text in it are valid until the plugin is unloaded.
@@ -265,8 +266,8 @@ typedef struct vyre_binding {
 /*
  * DISP-010  The launch is the engine's: it may stay for long, is put on a queue of its own, and
  *           ordinary dispatches of the same device run beside it.  Refused with
- *           VYRE_ERROR_UNSUPPORTED without VYRE_CAP_PERSISTENT.  Its bindings are BUFFERs and, since
- *           0.3, WORKGROUP memory.
+ *           VYRE_ERROR_UNSUPPORTED without VYRE_CAP_PERSISTENT.  Its bindings are BUFFERs and,
+ *           since 0.3, WORKGROUP memory.
  * DISP-012  Calls that start, watch or move (dispatch, pending_wait, pending_read, pending_release
  *           of other launches, upload, download, fill, copy) never wait for a persistent launch to
  *           end, unless they use a buffer of it.  With VYRE_CAP_ALLOC_WHILE_RESIDENT the same holds

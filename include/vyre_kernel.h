@@ -133,9 +133,9 @@ typedef struct vyre_ctx {
 #define vyre_count(c, name) ((c)->counts[VYRE_BUFFER_##name])
 
 /*
- * The push constants as a `const type *`; the type is a struct of the author's.  The pointer has the
- * device's own address space: use it at once, `vyre_push(c, size)->width`, or copy what it points
- * to, `const size s = *vyre_push(c, size);`.
+ * The push constants as a `const type *`; the type is a struct of the author's.  The pointer has
+ * the device's own address space: use it at once, `vyre_push(c, size)->width`, or copy what it
+ * points to, `const size s = *vyre_push(c, size);`.
  */
 #define vyre_push(c, type) ((const type *)(c)->push)
 

@@ -5,10 +5,10 @@
 #include "support.h"
 
 #include "plugins/common/sha256.h"
+#include "plugins/common/text.h"
 #include "plugins/cpu/arch.h"
 #include "plugins/cpu/container.h"
 #include "plugins/cpu/fiber.h"
-#include "plugins/common/text.h"
 #include "plugins/cpu/topology.h"
 
 #include <limits.h>
