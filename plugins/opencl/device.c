@@ -55,7 +55,7 @@ static void fill_names(const vyre__opencl_facts *row, vyre_backend_device_info *
   char version[VYRE_DEVICE_NAME_SIZE], driver[VYRE_DEVICE_NAME_SIZE];
   unsigned char uuid[16];
   cl_device_pci_bus_info_khr pci;
-  unsigned major = 0, minor = 0;
+  unsigned long major = 0, minor = 0;
   const vyre__cl_calls *cl = vyre__opencl_calls();
   vyre__opencl_device_text(row->device, CL_DEVICE_NAME, info->name, sizeof(info->name));
   if (!info->name[0])
@@ -64,8 +64,8 @@ static void fill_names(const vyre__opencl_facts *row, vyre_backend_device_info *
   vyre__opencl_device_text(row->device, CL_DRIVER_VERSION, driver, sizeof(driver));
   snprintf(info->driver, sizeof(info->driver), "%.40s: %.80s", driver, vyre__opencl_library_path());
   vyre__opencl_device_text(row->device, CL_DEVICE_VERSION, version, sizeof(version));
-  if (sscanf(version, "OpenCL %u.%u", &major, &minor) == 2)
-    snprintf(info->arch, sizeof(info->arch), "opencl-%u.%u", major, minor);
+  if (vyre__opencl_version(version, &major, &minor))
+    snprintf(info->arch, sizeof(info->arch), "opencl-%lu.%lu", major, minor);
   else
     snprintf(info->arch, sizeof(info->arch), "opencl");
   if (cl->clGetDeviceInfo(row->device, CL_DEVICE_PCI_BUS_INFO_KHR, sizeof(pci), &pci, NULL) ==

@@ -45,6 +45,9 @@ vyre_status vyre__opencl_devices(const vyre__opencl_facts **out_rows, uint32_t *
 /* A text of a device, cut to fit, on one line; "" if there is none. */
 void vyre__opencl_device_text(cl_device_id device, cl_uint what, char *out_text, size_t size);
 
+/* The numbers of "OpenCL 3.0 …"; false for another text. */
+bool vyre__opencl_version(const char *text, unsigned long *out_major, unsigned long *out_minor);
+
 struct vyre_backend_device {
   const vyre_host *host;
   const vyre__cl_calls *cl;

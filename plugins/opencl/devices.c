@@ -96,10 +96,23 @@ static bool wants_1_2(void)
   return given && strcmp(given, "1.2") == 0;
 }
 
-static bool is_version(const char *version, unsigned major, unsigned minor)
+bool vyre__opencl_version(const char *text, unsigned long *out_major, unsigned long *out_minor)
 {
-  unsigned have_major = 0, have_minor = 0;
-  return sscanf(version, "OpenCL %u.%u", &have_major, &have_minor) == 2 &&
+  static const char begin[] = "OpenCL ";
+  char *end = NULL;
+  if (strncmp(text, begin, sizeof(begin) - 1) != 0)
+    return false;
+  *out_major = strtoul(text + sizeof(begin) - 1, &end, 10);
+  if (*end != '.')
+    return false;
+  *out_minor = strtoul(end + 1, NULL, 10);
+  return true;
+}
+
+static bool is_version(const char *version, unsigned long major, unsigned long minor)
+{
+  unsigned long have_major = 0, have_minor = 0;
+  return vyre__opencl_version(version, &have_major, &have_minor) &&
          (have_major > major || (have_major == major && have_minor >= minor));
 }
 
