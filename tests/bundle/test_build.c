@@ -185,7 +185,7 @@ static void test_refused(void **state)
   } rows[] = {
       {"", VYRE_ERROR_INVALID_ARGUMENT, "a target is empty"},
       {"gpu9", VYRE_ERROR_NOT_FOUND, "no plugin is named 'gpu9'; loaded are: "},
-      {"ptx:sm_90", VYRE_ERROR_NOT_FOUND, "'ptx:sm_90'"},
+      {"spirv:1.5", VYRE_ERROR_NOT_FOUND, "'spirv:1.5'"},
       {"native:pdp11", VYRE_ERROR_NOT_FOUND, "'native:pdp11'"},
       {"vyre-c:", VYRE_ERROR_NOT_FOUND, "'vyre-c:'"},
       {"fixture", VYRE_ERROR_UNSUPPORTED, "plugin fixture does not compile ahead of time"},
