@@ -178,14 +178,14 @@ static void state_first(const plain_program *program, bool in_place, plain_resul
 static void state_keep(const plain_program *program, const plain_result *now, uint8_t **kept)
 {
   for (uint32_t i = 0; i < program->buffer_count; ++i)
-    if (now->state[i].data)
+    if (kept[i])
       memcpy(kept[i], now->state[i].data, now->state[i].size);
 }
 
 static bool state_equal(const plain_program *program, const plain_result *now, uint8_t **kept)
 {
   for (uint32_t i = 0; i < program->buffer_count; ++i)
-    if (now->state[i].data && memcmp(kept[i], now->state[i].data, now->state[i].size) != 0)
+    if (kept[i] && memcmp(kept[i], now->state[i].data, now->state[i].size) != 0)
       return false;
   return true;
 }
@@ -214,7 +214,8 @@ void plain_run(const plain_program *program, bool in_place, plain_result *out_re
   memset(out_result, 0, sizeof *out_result);
   state_first(program, in_place, out_result);
   for (uint32_t i = 0; i < program->buffer_count; ++i)
-    kept[i] = plain_memory(out_result->state[i].size);
+    if (out_result->state[i].data)
+      kept[i] = plain_memory(out_result->state[i].size);
   while (out_result->passes < program->iterations && !confirmed) {
     bool changed = false;
     state_keep(program, out_result, kept);

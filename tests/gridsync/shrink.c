@@ -131,19 +131,53 @@ static bool is_sound(const drawn *d)
   return true;
 }
 
+/* Names are not compared here and below: a copy has its own. */
+static bool same_buffer(const plain_buffer *a, const plain_buffer *b)
+{
+  return a->access == b->access && a->flags == b->flags && a->element_size == b->element_size &&
+         a->open == b->open && a->count == b->count && a->range_offset == b->range_offset &&
+         a->range_size == b->range_size && !a->given == !b->given;
+}
+
+static bool same_segment(const plain_segment *a, const plain_segment *b)
+{
+  if (a->run != b->run || a->phases != b->phases || a->tag != b->tag || a->self != b->self ||
+      a->binding_count != b->binding_count ||
+      memcmp(a->elements, b->elements, sizeof a->elements) != 0 ||
+      memcmp(a->groups, b->groups, sizeof a->groups) != 0)
+    return false;
+  for (uint32_t i = 0; i < a->binding_count; ++i)
+    if (a->bindings[i].buffer != b->bindings[i].buffer ||
+        a->bindings[i].access != b->bindings[i].access ||
+        a->bindings[i].flags != b->bindings[i].flags)
+      return false;
+  return true;
+}
+
+/* Everything but buffers and segments. */
+static bool same_frame(const plain_program *a, const plain_program *b)
+{
+  return a->buffer_count == b->buffer_count && a->segment_count == b->segment_count &&
+         memcmp(a->workgroup, b->workgroup, sizeof a->workgroup) == 0 &&
+         memcmp(a->elements, b->elements, sizeof a->elements) == 0 &&
+         memcmp(a->groups, b->groups, sizeof a->groups) == 0 &&
+         a->created_iterations == b->created_iterations && a->iterations == b->iterations &&
+         memcmp(a->asked_elements, b->asked_elements, sizeof a->asked_elements) == 0 &&
+         a->converge == b->converge && a->flags == b->flags && a->push_size == b->push_size;
+}
+
 static bool is_changed(const drawn *a, const drawn *b)
 {
-  plain_program x = a->program, y = b->program;
-  x.source = y.source = NULL;
-  x.push = y.push = NULL;
-  for (uint32_t i = 0; i < x.buffer_count; ++i) {
-    x.buffers[i].name = y.buffers[i].name = NULL;
-    x.buffers[i].given = x.buffers[i].given ? "" : NULL;
-    y.buffers[i].given = y.buffers[i].given ? "" : NULL;
-  }
-  for (uint32_t s = 0; s < PLAIN_SEGMENTS; ++s)
-    x.segments[s].kernel = y.segments[s].kernel = NULL;
-  return memcmp(&x, &y, sizeof x) != 0 || memcmp(a->push, b->push, sizeof a->push) != 0;
+  const plain_program *x = &a->program, *y = &b->program;
+  if (!same_frame(x, y) || memcmp(a->push, b->push, sizeof a->push) != 0)
+    return true;
+  for (uint32_t i = 0; i < x->buffer_count; ++i)
+    if (!same_buffer(&x->buffers[i], &y->buffers[i]))
+      return true;
+  for (uint32_t s = 0; s < x->segment_count; ++s)
+    if (!same_segment(&x->segments[s], &y->segments[s]))
+      return true;
+  return false;
 }
 
 static bool try_step(drawn *d, step_fn step, uint32_t n, shrink_fails_fn fails, void *self,

@@ -2,6 +2,7 @@
 #include "tests/gridsync/vocabulary.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what host functions are written with ---- */
@@ -595,6 +596,8 @@ static void write_body(FILE *to, const char *body, const plain_program *program,
       fputs(buffer->name, to);
     else if (*at == '$')
       fprintf(to, "vyre_push(c, constants)->k[%u]", segment->tag + (uint32_t)(at[1] - 'a'));
+    else if (!buffer)
+      abort(); /* the table has a type or a size of no parameter */
     else if (*at == '@')
       fputs(type_of(buffer->element_size), to);
     else
