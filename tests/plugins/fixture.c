@@ -127,16 +127,22 @@ VYRE_BACKEND_EXPORT vyre_status fixture_backend_query(const vyre_host *from,
 extern int vyre_gone(void);
 #endif
 
+/* The newest version that both sides speak; 0: there is none. */
+static uint32_t common_minor(const vyre_host *from)
+{
+  const uint32_t minor = (uint32_t)fixture__least(fixture__minor(), from->abi_minor_max);
+  return minor < from->abi_minor_min ? 0 : minor;
+}
+
 vyre_status vyre_backend_query(const vyre_host *from, const vyre_backend **out_backend,
                                vyre_error *err)
 {
-  const uint32_t minor = (uint32_t)fixture__least(fixture__minor(), from->abi_minor_max);
   ADD(queries, 1);
 #if FIXTURE_NEEDS_MISSING
   if (vyre_gone())
     return VYRE_ERROR_INTERNAL;
 #endif
-  if (IS(refuses_abi) || from->abi_major != VYRE_ABI_MAJOR || minor < from->abi_minor_min || !minor)
+  if (IS(refuses_abi) || from->abi_major != VYRE_ABI_MAJOR || !common_minor(from))
     return fixture__fail(err, VYRE_ERROR_ABI_MISMATCH,
                          "the fixture speaks ABI 9.1, the host %" PRIu32 ".%" PRIu32,
                          from->abi_major, from->abi_minor_max);
@@ -146,6 +152,6 @@ vyre_status vyre_backend_query(const vyre_host *from, const vyre_backend **out_b
     return VYRE_OK;
   __atomic_store_n(&the_host, from, __ATOMIC_RELEASE);
   from->log(from->self, VYRE_LOG_DEBUG, "the fixture is asked");
-  *out_backend = &tables[minor].known;
+  *out_backend = &tables[common_minor(from)].known;
   return VYRE_OK;
 }

@@ -122,7 +122,13 @@ bool fixture__wait_for_hold(uint64_t timeout_ns);
 /* Fills `err` (may be NULL), unless `silent` is set, and returns the code. */
 __attribute__((format(printf, 3, 4))) vyre_status fixture__fail(vyre_error *err, int64_t code,
                                                                 const char *format, ...);
-vyre_status fixture__no_memory(vyre_error *err);
+
+/* Inline, so that a reader of one file, man or machine, sees that it is no success. */
+static inline vyre_status fixture__no_memory(vyre_error *err)
+{
+  (void)fixture__fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the fixture has no memory");
+  return VYRE_ERROR_OUT_OF_HOST_MEMORY;
+}
 
 /* The host's memory, zeroed. */
 void *fixture__allocate(uint64_t size);

@@ -155,11 +155,6 @@ vyre_status fixture__fail(vyre_error *err, int64_t code, const char *format, ...
   return (vyre_status)code;
 }
 
-vyre_status fixture__no_memory(vyre_error *err)
-{
-  return fixture__fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the fixture has no memory");
-}
-
 void *fixture__allocate(uint64_t size)
 {
   const vyre_host *host = fixture__host();
