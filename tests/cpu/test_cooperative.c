@@ -79,10 +79,9 @@ static uint32_t threads_left = UINT32_MAX; /* changed while no other thread runs
 typedef int (*create_fn)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 /* The plugin's calls come here too: a program's symbols go before a library's. */
-__attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
-                                                          const pthread_attr_t *attributes,
-                                                          void *(*main_function)(void *),
-                                                          void *argument)
+__attribute__((visibility("default"))) int pthread_create(pthread_t *newthread,
+                                                          const pthread_attr_t *attr,
+                                                          void *(*start_routine)(void *), void *arg)
 {
   create_fn real;
   void *symbol = dlsym(RTLD_NEXT, "pthread_create");
@@ -90,7 +89,7 @@ __attribute__((visibility("default"))) int pthread_create(pthread_t *thread,
   if (!threads_left)
     return EAGAIN;
   threads_left -= threads_left != UINT32_MAX;
-  return real(thread, attributes, main_function, argument);
+  return real(newthread, attr, start_routine, arg);
 }
 
 /* -------- one device with its modules -------- */

@@ -230,10 +230,10 @@ static void check_twist(grid *g, vyre_backend_kernel *kernel, bool rotates, uint
     step_back(want.a, want.b, n);
   }
   grid_get(g, g->a, want.got);
-  if (memcmp(want.got, want.a, n * 4))
+  if (memcmp(want.got, want.a, n * 4) != 0)
     fail_msg("a differs: %u groups of %u, %u elements", groups, workgroup, n);
   grid_get(g, g->b, want.got);
-  if (memcmp(want.got, want.b, n * 4))
+  if (memcmp(want.got, want.b, n * 4) != 0)
     fail_msg("b differs: %u groups of %u, %u elements", groups, workgroup, n);
   assert_int_equal(grid_word(g, VYRE_CONTROL_PASSES), passes);
   assert_int_equal(grid_word(g, VYRE_CONTROL_ARRIVED), 0);

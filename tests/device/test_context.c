@@ -209,7 +209,10 @@ static void test_grid_sync(void **state)
   (void)state;
   fixture_path("none", path);
   plugin = fixture_attach(path);
-  assert_non_null(plugin.set);
+  if (!plugin.set) {
+    fail_msg("'%s' is no fixture", path);
+    return;
+  }
   plugin.set("cooperative_items", 77);
   plugin.set("timestamps", 1);
   for (sync = VYRE_GRID_SYNC_NONE; sync <= VYRE_GRID_SYNC_NATIVE; sync++) {
