@@ -18,7 +18,7 @@ typedef struct bench_options {
   uint32_t rounds;    /* measured rounds */
   uint32_t workers;   /* engine workers */
   uint32_t ms;        /* milliseconds of one measurement */
-  uint32_t soak;      /* ring: seconds to soak it instead of measuring */
+  uint32_t soak;      /* ring, engine: seconds to soak it instead of measuring */
   uint32_t reserved;  /* 0 */
   const char *device; /* selector; NULL: "cpu" */
   const char *self;   /* this program's file; NULL: /proc/self/exe */

@@ -291,6 +291,43 @@ static void report_rounds(bench_report *report, const bench_run *run, const benc
 #undef MEDIAN
 }
 
+/* All jobs again and again, every result checked; the launch may leave and come back meanwhile. */
+static vyre_status soak(bench_run *run, const bench_options *options, bench_report *report,
+                        vyre_error *err)
+{
+  const double start = bench_now(), end = start + options->soak;
+  vyre_engine_stats stats = VYRE_ENGINE_STATS_INIT;
+  double seconds, cpu, told = start;
+  uint64_t laps = 0;
+  vyre_status status = VYRE_OK;
+  while (status == VYRE_OK && bench_now() < end) {
+    status = run_engine(run, &seconds, &cpu, err);
+    laps += 1;
+    if (laps % 64 == 0)
+      let_it_leave(run);
+    if (options->progress && bench_now() - told > 30) {
+      told = bench_now();
+      fprintf(options->progress, "%.0f s: %llu laps of %u jobs, all right\n", told - start,
+              (unsigned long long)laps, run->jobs);
+    }
+  }
+  if (status != VYRE_OK)
+    return status;
+  status = vyre_engine_get_stats(run->engine, &stats, err);
+  snprintf(report->title, sizeof report->title, "engine, soaked: %u jobs of %u bytes a lap",
+           run->jobs, JOB_BYTES);
+  snprintf(report->device, sizeof report->device, "%.30s (%.60s)", run->device.info.selector,
+           run->device.info.name);
+  bench_report_value(report, "time", bench_now() - start, "s");
+  bench_report_value(report, "laps, every result right", (double)laps, "");
+  bench_report_value(report, "items submitted", (double)stats.submitted, "");
+  bench_report_at_least(report, "items completed / submitted",
+                        (double)stats.completed / (double)stats.submitted, "ratio", 1);
+  bench_report_value(report, "launches", (double)stats.launches, "");
+  bench_report_value(report, "idle exits", (double)stats.idle_exits, "");
+  return status;
+}
+
 vyre_status bench_engine(const bench_options *options, bench_report *report, vyre_error *err)
 {
   const uint32_t rounds = options->rounds ? options->rounds : DEFAULT_ROUNDS;
@@ -307,6 +344,13 @@ vyre_status bench_engine(const bench_options *options, bench_report *report, vyr
   status = prepare(&run, options, err);
   if (status == VYRE_OK)
     status = check_loop(&run, err);
+  if (status == VYRE_OK && options->soak) {
+    status = soak(&run, options, report, err);
+    discard(&run);
+    free(times);
+    free(values);
+    return status;
+  }
   for (uint32_t round = 0; round < rounds && status == VYRE_OK; ++round) {
     status = measure(&run, &times[round], err);
     if (status == VYRE_OK)

@@ -9,6 +9,7 @@
 
 static const char help[] =
     "Usage: vyre bench NAME [--json FILE] [--device SEL] [--rounds N] [--jobs N] [--ms N]\n"
+    "       vyre bench engine [--device SEL] [--jobs N] [--soak[=SECONDS]]\n"
     "       vyre bench ring [--cells LIST] [--peers FILE] [--soak[=SECONDS]]\n"
     "       vyre bench gridsync [--cells LIST] [--peers FILE] [--segments N] [--passes N]\n"
     "                           [--words N] [--edges N]\n"
@@ -28,7 +29,7 @@ static const char help[] =
     "                     scripts/bench-ring; gridsync: a search, by scripts/bench-gridsync\n"
     "      --segments N, --passes N, --words N, --edges N\n"
     "                     gridsync: the most of each; default 128, 64, 4m (2^22), 1000000\n"
-    "      --soak[=N]     ring: check it for N seconds (60) instead of measuring\n"
+    "      --soak[=N]     ring, engine: check it for N seconds (60) instead of measuring\n"
     "  -l, --list         the names\n"
     "  -h, --help         this text\n"
     "\n"
