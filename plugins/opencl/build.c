@@ -139,7 +139,7 @@ static vyre_status fail_build(const vyre_backend_device *device, const vyre__ope
 {
   const vyre__cl_calls *cl = device->cl;
   size_t size = 0;
-  char *log = NULL;
+  char *log = NULL, text[VYRE_ERROR_MESSAGE_SIZE];
   vyre_status status = VYRE_ERROR_COMPILE_FAILED;
   if (code != CL_BUILD_PROGRAM_FAILURE)
     return OPENCL_FAIL_AS(err, VYRE_ERROR_COMPILE_FAILED, code, "clBuildProgram", "%s",
@@ -151,10 +151,11 @@ static vyre_status fail_build(const vyre_backend_device *device, const vyre__ope
   if (log && cl->clGetProgramBuildInfo(program, device->facts->device, CL_PROGRAM_BUILD_LOG, size,
                                        log, NULL) != CL_SUCCESS)
     log[0] = '\0';
+  vyre__opencl_log_lines(source, log ? log : "", text, sizeof(text));
   status = PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED, code, NULL, "%s: %s", source->name,
-                              log && log[0] ? log
-                                            : "the compiler failed and said nothing "
-                                              "(CL_BUILD_PROGRAM_FAILURE (-11))");
+                              text[0] ? text
+                                      : "the compiler failed and said nothing "
+                                        "(CL_BUILD_PROGRAM_FAILURE (-11))");
   vyre__plugin_deallocate(device->host, log);
   return status;
 }

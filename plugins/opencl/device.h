@@ -87,6 +87,10 @@ typedef struct vyre__opencl_source {
   const char *name;
 } vyre__opencl_source;
 
+/* The log of a failed build, with the lines of the author's text. */
+void vyre__opencl_log_lines(const vyre__opencl_source *source, const char *log, char *out_text,
+                            size_t size);
+
 /* Bytes of the plugin's prelude in front of the text. */
 uint64_t vyre__opencl_prelude_in(const vyre__opencl_source *source);
 

@@ -71,7 +71,9 @@ static vyre_status check_grid(const vyre_backend_device *device, const vyre_disp
     items *= desc->workgroup[d];
   }
   if (status == VYRE_OK)
-    status = check_limit("items per group in all", items, desc->kernel->max_items, err);
+    status = check_limit("items per group in all", items, device->facts->max_items, err);
+  if (status == VYRE_OK)
+    status = check_limit("items per group of this kernel", items, desc->kernel->max_items, err);
   return status;
 }
 

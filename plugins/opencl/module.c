@@ -130,7 +130,8 @@ static vyre_status ask_limits(const vyre_backend_module *module, vyre_backend_ke
     return OPENCL_FAIL(err, code, "clGetKernelInfo", "entry \"%s\" of %s", kernel->name,
                        module->name);
   kernel->max_items = items < device->facts->max_items ? (uint32_t)items : device->facts->max_items;
-  kernel->local_bytes = local;
+  /* Some drivers count a parameter whose size is not set yet as a byte. */
+  kernel->local_bytes = local < VYRE__OPENCL_LOCAL_ALIGN ? 0 : local;
   kernel->parameters = arguments < hidden ? 0 : arguments - hidden;
   return VYRE_OK;
 }

@@ -465,15 +465,153 @@ VYRE__LOOKUP(__private)
   static inline __attribute__((always_inline, unused)) void vyre_segment_##name
 #define VYRE_HANDLER(name)                                                                         \
   static inline __attribute__((unused)) vyre_u32 vyre_handler_##name
-#define VYRE_UNPACK(...) __VA_ARGS__
+
+/*
+ * OpenCL C has no macros of any number of arguments, so a list in parentheses stays one: it is the
+ * kernel's list of parameters, and the list of arguments of the call, as it is.  What is the
+ * plugin's own comes with number 0, which every list begins with.
+ */
+#define VYRE__BEFORE_PARAM_0 VYRE__HIDDEN,
+#define VYRE__BEFORE_ARG_0 vyre__c,
+#define VYRE__BEFORE_PARAM_1
+#define VYRE__BEFORE_ARG_1
+#define VYRE__BEFORE_PARAM_2
+#define VYRE__BEFORE_ARG_2
+#define VYRE__BEFORE_PARAM_3
+#define VYRE__BEFORE_ARG_3
+#define VYRE__BEFORE_PARAM_4
+#define VYRE__BEFORE_ARG_4
+#define VYRE__BEFORE_PARAM_5
+#define VYRE__BEFORE_ARG_5
+#define VYRE__BEFORE_PARAM_6
+#define VYRE__BEFORE_ARG_6
+#define VYRE__BEFORE_PARAM_7
+#define VYRE__BEFORE_ARG_7
+#define VYRE__BEFORE_PARAM_8
+#define VYRE__BEFORE_ARG_8
+#define VYRE__BEFORE_PARAM_9
+#define VYRE__BEFORE_ARG_9
+#define VYRE__BEFORE_PARAM_10
+#define VYRE__BEFORE_ARG_10
+#define VYRE__BEFORE_PARAM_11
+#define VYRE__BEFORE_ARG_11
+#define VYRE__BEFORE_PARAM_12
+#define VYRE__BEFORE_ARG_12
+#define VYRE__BEFORE_PARAM_13
+#define VYRE__BEFORE_ARG_13
+#define VYRE__BEFORE_PARAM_14
+#define VYRE__BEFORE_ARG_14
+#define VYRE__BEFORE_PARAM_15
+#define VYRE__BEFORE_ARG_15
+#define VYRE__BEFORE_PARAM_16
+#define VYRE__BEFORE_ARG_16
+#define VYRE__BEFORE_PARAM_17
+#define VYRE__BEFORE_ARG_17
+#define VYRE__BEFORE_PARAM_18
+#define VYRE__BEFORE_ARG_18
+#define VYRE__BEFORE_PARAM_19
+#define VYRE__BEFORE_ARG_19
+#define VYRE__BEFORE_PARAM_20
+#define VYRE__BEFORE_ARG_20
+#define VYRE__BEFORE_PARAM_21
+#define VYRE__BEFORE_ARG_21
+#define VYRE__BEFORE_PARAM_22
+#define VYRE__BEFORE_ARG_22
+#define VYRE__BEFORE_PARAM_23
+#define VYRE__BEFORE_ARG_23
+#define VYRE__BEFORE_PARAM_24
+#define VYRE__BEFORE_ARG_24
+#define VYRE__BEFORE_PARAM_25
+#define VYRE__BEFORE_ARG_25
+#define VYRE__BEFORE_PARAM_26
+#define VYRE__BEFORE_ARG_26
+#define VYRE__BEFORE_PARAM_27
+#define VYRE__BEFORE_ARG_27
+#define VYRE__BEFORE_PARAM_28
+#define VYRE__BEFORE_ARG_28
+#define VYRE__BEFORE_PARAM_29
+#define VYRE__BEFORE_ARG_29
+#define VYRE__BEFORE_PARAM_30
+#define VYRE__BEFORE_ARG_30
+#define VYRE__BEFORE_PARAM_31
+#define VYRE__BEFORE_ARG_31
+#define VYRE__BEFORE_PARAM_32
+#define VYRE__BEFORE_ARG_32
+#define VYRE__BEFORE_PARAM_33
+#define VYRE__BEFORE_ARG_33
+#define VYRE__BEFORE_PARAM_34
+#define VYRE__BEFORE_ARG_34
+#define VYRE__BEFORE_PARAM_35
+#define VYRE__BEFORE_ARG_35
+#define VYRE__BEFORE_PARAM_36
+#define VYRE__BEFORE_ARG_36
+#define VYRE__BEFORE_PARAM_37
+#define VYRE__BEFORE_ARG_37
+#define VYRE__BEFORE_PARAM_38
+#define VYRE__BEFORE_ARG_38
+#define VYRE__BEFORE_PARAM_39
+#define VYRE__BEFORE_ARG_39
+#define VYRE__BEFORE_PARAM_40
+#define VYRE__BEFORE_ARG_40
+#define VYRE__BEFORE_PARAM_41
+#define VYRE__BEFORE_ARG_41
+#define VYRE__BEFORE_PARAM_42
+#define VYRE__BEFORE_ARG_42
+#define VYRE__BEFORE_PARAM_43
+#define VYRE__BEFORE_ARG_43
+#define VYRE__BEFORE_PARAM_44
+#define VYRE__BEFORE_ARG_44
+#define VYRE__BEFORE_PARAM_45
+#define VYRE__BEFORE_ARG_45
+#define VYRE__BEFORE_PARAM_46
+#define VYRE__BEFORE_ARG_46
+#define VYRE__BEFORE_PARAM_47
+#define VYRE__BEFORE_ARG_47
+#define VYRE__BEFORE_PARAM_48
+#define VYRE__BEFORE_ARG_48
+#define VYRE__BEFORE_PARAM_49
+#define VYRE__BEFORE_ARG_49
+#define VYRE__BEFORE_PARAM_50
+#define VYRE__BEFORE_ARG_50
+#define VYRE__BEFORE_PARAM_51
+#define VYRE__BEFORE_ARG_51
+#define VYRE__BEFORE_PARAM_52
+#define VYRE__BEFORE_ARG_52
+#define VYRE__BEFORE_PARAM_53
+#define VYRE__BEFORE_ARG_53
+#define VYRE__BEFORE_PARAM_54
+#define VYRE__BEFORE_ARG_54
+#define VYRE__BEFORE_PARAM_55
+#define VYRE__BEFORE_ARG_55
+#define VYRE__BEFORE_PARAM_56
+#define VYRE__BEFORE_ARG_56
+#define VYRE__BEFORE_PARAM_57
+#define VYRE__BEFORE_ARG_57
+#define VYRE__BEFORE_PARAM_58
+#define VYRE__BEFORE_ARG_58
+#define VYRE__BEFORE_PARAM_59
+#define VYRE__BEFORE_ARG_59
+#define VYRE__BEFORE_PARAM_60
+#define VYRE__BEFORE_ARG_60
+#define VYRE__BEFORE_PARAM_61
+#define VYRE__BEFORE_ARG_61
+#define VYRE__BEFORE_PARAM_62
+#define VYRE__BEFORE_ARG_62
+#define VYRE__BEFORE_PARAM_63
+#define VYRE__BEFORE_ARG_63
+#define VYRE__BEFORE_PARAM_64
+#define VYRE__BEFORE_ARG_64
+#define VYRE__BEFORE_PARAM_65
+#define VYRE__BEFORE_ARG_65
 
 /* Workgroup memory comes aligned to what its pointer points to. */
-#define VYRE_PARAM_CONST(i, name) __global const uchar *vyre__arg_##i
-#define VYRE_PARAM_IN(i, name) __global const uchar *vyre__arg_##i
-#define VYRE_PARAM_OUT(i, name) __global uchar *vyre__arg_##i
-#define VYRE_PARAM_INOUT(i, name) __global uchar *vyre__arg_##i
-#define VYRE_PARAM_LOCAL(i, name) __local ulong2 *vyre__arg_##i
-#define VYRE_ARG(i, name) vyre__bound(vyre__arg_##i, vyre__words[VYRE__WORD_OFFSETS + i])
+#define VYRE_PARAM_CONST(i, name) VYRE__BEFORE_PARAM_##i __global const uchar *vyre__arg_##i
+#define VYRE_PARAM_IN(i, name) VYRE__BEFORE_PARAM_##i __global const uchar *vyre__arg_##i
+#define VYRE_PARAM_OUT(i, name) VYRE__BEFORE_PARAM_##i __global uchar *vyre__arg_##i
+#define VYRE_PARAM_INOUT(i, name) VYRE__BEFORE_PARAM_##i __global uchar *vyre__arg_##i
+#define VYRE_PARAM_LOCAL(i, name) VYRE__BEFORE_PARAM_##i __local ulong2 *vyre__arg_##i
+#define VYRE_ARG(i, name) VYRE__BEFORE_ARG_##i VYRE__BOUND(i)
+#define VYRE__BOUND(i) vyre__bound(vyre__arg_##i, vyre__words[VYRE__WORD_OFFSETS + i])
 
 /* An argument is a whole buffer; the binding begins somewhere in it. */
 VYRE__EACH __global const void *vyre__bound(__global const uchar *p, vyre_u64 offset)
@@ -499,7 +637,7 @@ VYRE__EACH __local void *vyre__bound(__local ulong2 *p, vyre_u64 offset)
 /* Names are pasted in the outermost macro: implementations have macros with the names of OpenCL's
    own functions, which an author's name may be. */
 #define VYRE__KERNEL(entry, end, params, body)                                                     \
-  __kernel void entry(VYRE__HIDDEN, VYRE_UNPACK params)                                            \
+  __kernel void entry params                                                                       \
   {                                                                                                \
     vyre_ctx vyre__context;                                                                        \
     vyre_ctx *vyre__c = &vyre__context;                                                            \
@@ -512,10 +650,10 @@ VYRE__EACH __local void *vyre__bound(__local ulong2 *p, vyre_u64 offset)
     body                                                                                           \
   }                                                                                                \
   typedef vyre_u8 end
-#define VYRE__CALL(segment, args) segment(vyre__c, VYRE_UNPACK args);
+#define VYRE__CALL(segment, args) segment args;
 /* The pass stands in the control words. */
 #define VYRE__CONTROL(i)                                                                           \
-  vyre__c->control = (__global vyre_u32 *)VYRE_ARG(i, control);                                    \
+  vyre__c->control = (__global vyre_u32 *)VYRE__BOUND(i);                                          \
   vyre__c->pass = vyre__c->control[VYRE_CONTROL_PASS];
 
 #define VYRE_ENTRY(name, params, args)                                                             \
@@ -531,7 +669,7 @@ VYRE__EACH __local void *vyre__bound(__local ulong2 *p, vyre_u64 offset)
 /* No grid meets at a barrier here: the whole program in one launch is never started, and the core
    runs a launch for each step. */
 #define VYRE_FUSED(name, params)                                                                   \
-  __kernel void vyre_entry_##name(VYRE__HIDDEN, VYRE_UNPACK params)                                \
+  __kernel void vyre_entry_##name params                                                           \
   {
 #define VYRE_FUSED_END }
 #define VYRE_PASSES(i)

@@ -79,11 +79,17 @@ cl_int clBuildProgram(cl_program program, cl_uint count, const cl_device_id *dev
 cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program_build_info what,
                              size_t room, void *out, size_t *out_size)
 {
-  static const char log[] = "user.c:7: that is not a kernel";
+  char log[256] = "user.c:7: that is not a kernel";
   const cl_int code = fake_enter(FAKE_clGetProgramBuildInfo);
-  (void)program;
+  const char *fault = strstr(program->text, "not a kernel");
   (void)device;
   (void)what;
+  if (fake.whole_lines && fault) {
+    unsigned long line = 1;
+    for (const char *at = program->text; at < fault; ++at)
+      line += *at == '\n';
+    snprintf(log, sizeof(log), "<kernel>:%lu:3: error: wrong\n<kernel>: 1 error", line);
+  }
   return code != CL_SUCCESS ? code : fake_answer(log, sizeof(log), room, out, out_size);
 }
 

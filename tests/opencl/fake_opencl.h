@@ -44,6 +44,7 @@ typedef struct fake_opencl {
   cl_int binary_code;  /* of clCreateProgramWithBinary */
   uint32_t slow_looks; /* so often a launch is looked at before it has ended */
   bool bad_index;      /* a debug kernel finds an index outside */
+  bool whole_lines;    /* its compiler knows no #line */
 
   /* What happened. */
   uint32_t calls[FAKE_CALLS];

@@ -28,9 +28,11 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
   made->flags = flags;
   made->size = size;
   made->bytes = flags & CL_MEM_USE_HOST_PTR ? bytes : malloc(size);
+  if (!made->bytes)
+    abort();
   if (bytes && (flags & CL_MEM_COPY_HOST_PTR))
     memcpy(made->bytes, bytes, size);
-  else if (!(flags & CL_MEM_USE_HOST_PTR))
+  else if (!bytes)
     memset(made->bytes, 0xdb, size); /* nothing may count on zeros */
   context->users += 1;
   fake.memories += 1;

@@ -253,6 +253,27 @@ static void text_that_does_not_compile(void **state)
   unload();
 }
 
+/* KRN-003, where the compiler counts the lines of the whole text. */
+static void lines_are_those_of_the_author(void **state)
+{
+  vyre_backend_module *module = NULL;
+  (void)state;
+  setenv("VYRE_CACHE_DIR", "off", 1);
+  load();
+  fake->whole_lines = true;
+  vyre_backend_device *device = open_device();
+  assert_refused(load_text(device,
+                           "\n#line 1 \"vyre generated\"\n\n\n#line 40 \"my file.c\"\nfine;\n"
+                           "this is not a kernel\n#line 1 \"behind\"\n",
+                           0, &module, &err),
+                 VYRE_ERROR_COMPILE_FAILED,
+                 "test: my file.c:41:3: error: wrong\n<kernel>: 1 error");
+  assert_refused(load_text(device, "#line 9\nthis is not a kernel", 0, &module, &err),
+                 VYRE_ERROR_COMPILE_FAILED, "<kernel>:");
+  backend->device_close(device);
+  unload();
+}
+
 static void format_and_entry(void **state)
 {
   vyre_backend_module *module = NULL;
@@ -346,6 +367,7 @@ int main(void)
       cmocka_unit_test(device_with_rough_floats),
       cmocka_unit_test(device_of_another_kind),
       cmocka_unit_test(text_that_does_not_compile),
+      cmocka_unit_test(lines_are_those_of_the_author),
       cmocka_unit_test(format_and_entry),
       cmocka_unit_test(memory_that_is_not_there),
       cmocka_unit_test(codes_of_a_launch),
