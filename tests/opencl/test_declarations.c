@@ -27,9 +27,10 @@
 VYRE__CL_CODES(SAME_VALUE)
 VYRE__CL_CONSTANTS(SAME_VALUE)
 
-static const vyre__cl_calls calls;
 #define SAME_TYPE(need, result, name, parameters)                                                  \
-  _Static_assert(__builtin_types_compatible_p(__typeof__(calls.name), __typeof__(&(name))), #name);
+  _Static_assert(                                                                                  \
+      __builtin_types_compatible_p(__typeof__(((vyre__cl_calls *)0)->name), __typeof__(&(name))),  \
+      #name);
 VYRE__CL_CALLS(SAME_TYPE)
 #endif
 
