@@ -445,7 +445,8 @@ VYRE_FUNCTION vyre_u32 vyre__ctz_u64(vyre_u64 v)
   VYRE__EACH vyre_u32 vyre__lookup16(space const vyre_u8 *table, vyre_u32 bytes)                   \
   {                                                                                                \
     return (vyre_u32)table[bytes & 15u] | (vyre_u32)table[(bytes >> 8) & 15u] << 8 |               \
-           (vyre_u32)table[(bytes >> 16) & 15u] << 16 | (vyre_u32)table[(bytes >> 24) & 15u] << 24; \
+           (vyre_u32)table[(bytes >> 16) & 15u] << 16 |                                            \
+           (vyre_u32)table[(bytes >> 24) & 15u] << 24;                                             \
   }
 VYRE__SPACES(VYRE__LOOKUP)
 VYRE__LOOKUP(__constant)
