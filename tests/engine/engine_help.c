@@ -17,7 +17,7 @@ void rig_open(test_rig *rig, const char *plugin, const char *selector)
   vyre_device_info info = {.struct_size = sizeof info};
   vyre_error err = VYRE_ERROR_INIT;
   const char *width = getenv("VYRE_TEST_ENGINE_WIDTH");
-  vyre__engine_width = width ? (uint32_t)atoi(width) : 0;
+  vyre__engine_width = width ? (uint32_t)strtoul(width, NULL, 10) : 0;
   options.flags = VYRE_CONTEXT_IGNORE_ENVIRONMENT;
   options.plugin_files = &plugin;
   options.plugin_file_count = plugin ? 1 : 0;
