@@ -54,7 +54,7 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
   vyre_status status;
   vyre__text_init(&head, &engine->allocator);
   vyre__text_init(&tail, &engine->allocator);
-  status = vyre__engine_entries(handlers, engine->plan.persistent && wide, &head, &tail, err);
+  status = vyre__engine_entries(handlers, wide, &head, &tail, err);
   if (status != VYRE_OK)
     goto done;
   entries.head = head.data;
@@ -64,7 +64,7 @@ static vyre_status load(vyre_engine *engine, const vyre_engine_handlers *handler
   if (status != VYRE_OK)
     goto done;
   status = device->backend->kernel_find(engine->module, entry, &engine->kernel, &info, &said);
-  if (status == VYRE_ERROR_NOT_FOUND && engine->plan.persistent && wide) {
+  if (status == VYRE_ERROR_NOT_FOUND && wide) {
     /* Code from a bundle: it has the entry of one item a worker, which does the same. */
     engine->plan.width = 1;
     entry = "vyre_engine_persistent";
@@ -186,6 +186,8 @@ static vyre_status build(vyre_engine *engine, const vyre_engine_handlers *handle
   if (vyre__engine_width)
     engine->plan.width = vyre__engine_width;
 #endif
+  if (!engine->plan.persistent)
+    engine->plan.width = 1;
   engine->spin_ns = engine->shares_cores ? SPIN_CPU_NS : SPIN_DEVICE_NS;
   engine->slice_ns = SLICE_NS;
   if ((status = furnish(engine, handlers, err)) != VYRE_OK)

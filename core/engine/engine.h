@@ -83,6 +83,8 @@ struct vyre_engine {
   vyre_ring *ring;
   vyre_engine_control *control;
   vyre_engine_worker *workers;
+  const uint64_t *done; /* items completed, by worker; written by the device */
+  uint32_t done_step;   /* words from one to the next */
   vyre__region ring_memory;
   vyre__region control_memory;
   vyre__region state;

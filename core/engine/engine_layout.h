@@ -29,7 +29,11 @@ typedef struct vyre_engine_rule {
   vyre_ring_u64 pad;
 } vyre_engine_rule;
 
-/* Coherent memory: one line of the host's, then one line for each worker. */
+/*
+ * Coherent memory: one line of the host's, then one line for each worker.  Behind them, wide: a u64
+ * for each worker, its items completed: a host that adds up a line for each of some hundred workers
+ * of a GPU would wait for memory longer than for the items.
+ */
 typedef struct vyre_engine_control {
   /* HOST: which of its two cursors each half of the bank uses */
   vyre_ring_u32 cursor[2];
@@ -38,7 +42,7 @@ typedef struct vyre_engine_control {
 
 /* CONS: written by one worker alone.  The counts grow over all launches. */
 typedef struct vyre_engine_worker {
-  vyre_ring_u64 done;      /* items completed; stored with release behind each result */
+  vyre_ring_u64 done;      /* items completed; stored with release behind each result; not wide */
   vyre_ring_u64 stored[2]; /* records stored, by half of the bank */
   vyre_ring_u64 until;     /* the ticket behind the items that it claimed last */
   vyre_ring_u64 pad[12];

@@ -55,6 +55,12 @@ typedef struct vyre__mind {
   vyre_u32 plenty;
 } vyre__mind;
 
+/* Where a group counts the items that it completed, for the host. */
+VYRE_FUNCTION VYRE_GLOBAL vyre_u64 *vyre__wide_done(const vyre__worker *w, vyre_u32 group)
+{
+  return (VYRE_GLOBAL vyre_u64 *)(w->workers + w->push.workers) + group;
+}
+
 /* ---- who looks ---- */
 
 /*
@@ -334,7 +340,8 @@ VYRE_FUNCTION void vyre__serve_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   if (lane == 0u) {
     w->done += g->items;
     /* Release: pairs with the host's acquire when it counts what is finished. */
-    vyre_atomic_store_u64(&w->own->done, w->done, VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
+    vyre_atomic_store_u64(vyre__wide_done(w, vyre_group_id(c, 0)), w->done, VYRE_RELEASE,
+                          VYRE_SCOPE_SYSTEM);
     /* Release: pairs with the acquire in vyre__all_done(). */
     vyre_atomic_store_u64(&w->own_claims->done, w->claimed, VYRE_RELEASE, VYRE_SCOPE_DEVICE);
     if (vyre__tell_now_and_then(c, w, vyre_clock_ns(c)))
@@ -353,6 +360,7 @@ VYRE_SEGMENT(vyre_engine_wide)
     return;
   vyre__worker_init(c, &w, ring, control, state, rules, input, records);
   w.wide = 1u;
+  w.done = *vyre__wide_done(&w, vyre_group_id(c, 0));
   w.claimed = w.own_claims->done;
   m.born = vyre_clock_ns(c);
   m.busy = m.born;

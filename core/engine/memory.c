@@ -96,6 +96,8 @@ static vyre_status make_ring(vyre_engine *engine, vyre_error *err)
   if (status != VYRE_OK)
     return status;
   control += (uint64_t)engine->plan.workers * sizeof(vyre_engine_worker);
+  if (engine->plan.width > 1)
+    control += (uint64_t)engine->plan.workers * sizeof(uint64_t);
   status = engine->plan.persistent
                ? make_coherent(engine, &engine->ring_memory, size, "the engine's ring", err)
                : make_host(engine, &engine->ring_memory, size, "the engine's ring", err);
@@ -111,6 +113,12 @@ static vyre_status make_ring(vyre_engine *engine, vyre_error *err)
     return status;
   engine->control = engine->control_memory.host;
   engine->workers = (void *)((char *)engine->control_memory.host + sizeof(vyre_engine_control));
+  engine->done = &engine->workers[0].done;
+  engine->done_step = sizeof(vyre_engine_worker) / sizeof(uint64_t);
+  if (engine->plan.width > 1) {
+    engine->done = (void *)(engine->workers + engine->plan.workers);
+    engine->done_step = 1;
+  }
   for (uint32_t i = 0; i < engine->plan.workers; ++i)
     engine->workers[i].until = vyre__ring_ticket(engine->first_position, 0);
   return VYRE_OK;

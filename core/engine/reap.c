@@ -259,9 +259,11 @@ static uint32_t collect_first(vyre_engine *engine, vyre_completion *out, uint32_
  */
 static void let_workers_run(const vyre_engine *engine, uint32_t max)
 {
+  if (!engine->shares_cores)
+    return;
   const uint64_t consumed = __atomic_load_n(&engine->consumed, __ATOMIC_RELAXED);
   const int64_t ready = (int64_t)(vyre__engine_done(engine) - consumed);
-  if (engine->shares_cores && ready > 0 && ready < max && vyre__engine_unfinished(engine))
+  if (ready > 0 && ready < max && vyre__engine_unfinished(engine))
     sched_yield();
 }
 

@@ -13,7 +13,7 @@ uint64_t vyre__engine_done(const vyre_engine *engine)
   uint64_t done = 0;
   /* Acquire: pairs with the release behind each result. */
   for (uint32_t i = 0; i < engine->plan.workers; ++i)
-    done += __atomic_load_n(&engine->workers[i].done, __ATOMIC_ACQUIRE);
+    done += __atomic_load_n(&engine->done[(uint64_t)i * engine->done_step], __ATOMIC_ACQUIRE);
   return done;
 }
 
