@@ -4,6 +4,8 @@
 #include "core/engine/engine.h"
 #include "embed/engine_test_handlers.h"
 
+#include <sched.h>
+
 static vyre_handler_decl handlers[] = {
     {.struct_size = sizeof(vyre_handler_decl), .name = "sum"},
     {.struct_size = sizeof(vyre_handler_decl), .flags = VYRE_HANDLER_RECORDS, .name = "find"},
@@ -128,6 +130,101 @@ void set_gate(vyre_engine *engine, uint32_t offset, uint32_t value)
   uint8_t *input = vyre_engine_input(engine, NULL);
   /* Release: pairs with the acquire in the handler. */
   __atomic_store_n((uint32_t *)(void *)(input + offset), value, __ATOMIC_RELEASE);
+}
+
+/* ---- engines with gates ---- */
+
+static vyre_engine *gated[4]; /* that are there; NULL: none */
+
+static void replace(const vyre_engine *old, vyre_engine *new)
+{
+  for (size_t i = 0; i < sizeof gated / sizeof gated[0]; ++i)
+    if (gated[i] == old) {
+      gated[i] = new;
+      return;
+    }
+  fail_msg("no room for another engine with gates");
+}
+
+vyre_engine *gates_start(const test_rig *rig, const vyre_engine_options *options)
+{
+  vyre_engine *engine = rig_start(rig, options);
+  replace(NULL, engine);
+  return engine;
+}
+
+void gates_end(vyre_engine *engine)
+{
+  replace(engine, NULL);
+  vyre_engine_destroy(engine);
+}
+
+/* The engines stay there: threads of the failed test may still use them. */
+int gates_open_all(void **state)
+{
+  (void)state;
+  for (size_t i = 0; i < sizeof gated / sizeof gated[0]; ++i) {
+    uint64_t size = 0;
+    if (!gated[i])
+      continue;
+    (void)vyre_engine_input(gated[i], &size);
+    for (uint64_t offset = 0; offset + 4 <= size; offset += 4)
+      set_gate(gated[i], (uint32_t)offset, 1);
+    (void)vyre_engine_stop(gated[i], PATIENCE, NULL);
+    gated[i] = NULL;
+  }
+  return 0;
+}
+
+bool engine_is_wide(const vyre_engine *engine)
+{
+  return engine->plan.persistent && engine->plan.width > 1;
+}
+
+void skip_if_wide(vyre_engine *engine, const char *why)
+{
+  if (!engine_is_wide(engine))
+    return;
+  print_message("skipped with wide workers: %s\n", why);
+  gates_end(engine);
+  skip();
+}
+
+static bool is_claimed(const vyre_engine *engine, uint64_t ticket)
+{
+  for (uint32_t i = 0; i < engine->plan.workers; ++i) {
+    /* Relaxed: says that the item is in somebody's hands, nothing is read through it. */
+    const uint64_t until = __atomic_load_n(&engine->workers[i].until, __ATOMIC_RELAXED);
+    if ((int64_t)((until - ticket) << 5) > 0) /* tickets have 59 bits */
+      return true;
+  }
+  return false;
+}
+
+void submit_apart(vyre_engine *engine, const vyre_work_item *items, uint32_t n,
+                  uint64_t *out_tickets)
+{
+  if (!engine_is_wide(engine)) {
+    submit_all(engine, items, n, out_tickets);
+    return;
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    uint64_t ticket = 0, started = vyre__now_ns();
+    submit_all(engine, items + i, 1, &ticket);
+    while (!is_claimed(engine, ticket)) {
+      assert_true(vyre__now_ns() - started < PATIENCE);
+      sched_yield();
+    }
+    if (out_tickets)
+      out_tickets[i] = ticket;
+  }
+}
+
+bool rig_parks(const test_rig *rig)
+{
+  vyre_device_info info = {.struct_size = sizeof info};
+  assert_ok(vyre_device_get_info(rig->device, &info, NULL));
+  return !(info.capabilities & VYRE_CAP_ALLOC_WHILE_RESIDENT);
 }
 
 vyre_engine_stats stats_of(const vyre_engine *engine)

@@ -10,6 +10,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -64,6 +65,34 @@ uint64_t next_random(uint64_t *state);
 
 /* Opens or closes the gate of RULE_GATE at an input offset. */
 void set_gate(vyre_engine *engine, uint32_t offset, uint32_t value);
+
+/*
+ * rig_start() and vyre_engine_destroy() for an engine with gates, in a test that gate_test() lists:
+ * one that fails leaves no launch behind that holds up the tests after it.
+ */
+vyre_engine *gates_start(const test_rig *rig, const vyre_engine_options *options);
+void gates_end(vyre_engine *engine);
+int gates_open_all(void **state);
+#define gate_test(f) cmocka_unit_test_teardown(f, gates_open_all)
+
+/*
+ * A wide worker runs what it claims at once as one: an item that waits at a gate keeps the others
+ * of its claim.  True if the engine's workers are wide.
+ */
+bool engine_is_wide(const vyre_engine *engine);
+
+/* Ends the engine and skips the test, which is about one narrow worker, if its workers are wide. */
+void skip_if_wide(vyre_engine *engine, const char *why);
+
+/*
+ * submit_all() for items with one that waits at a gate: wide workers claim each of them alone.
+ * Returns when the last one is claimed; so one worker has to be free for each gate.
+ */
+void submit_apart(vyre_engine *engine, const vyre_work_item *items, uint32_t n,
+                  uint64_t *out_tickets);
+
+/* True if a call that allocates on the device has to wait until no launch stays there. */
+bool rig_parks(const test_rig *rig);
 
 vyre_engine_stats stats_of(const vyre_engine *engine);
 

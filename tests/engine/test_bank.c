@@ -219,9 +219,9 @@ static void swap_timeout(void **state)
   options.workers = 2;
   options.input_size = 8;
   options.bank_records = 8;
-  engine = rig_start(&cpu, &options);
+  engine = gates_start(&cpu, &options);
   memset((char *)vyre_engine_input(engine, NULL) + 4, 'x', 4);
-  assert_ok(vyre_engine_submit(engine, &gate, &gate_ticket));
+  submit_apart(engine, &gate, 1, &gate_ticket);
   assert_ok(vyre_engine_submit(engine, &find, &old_ticket));
   assert_ok(vyre_engine_wait(engine, old_ticket, PATIENCE, NULL));
   assert_int_equal(vyre_engine_swap_bank(engine, 0, &records, &count), VYRE_ERROR_TIMEOUT);
@@ -242,7 +242,7 @@ static void swap_timeout(void **state)
   assert_ok(vyre_engine_stop(engine, PATIENCE, NULL));
   assert_ok(vyre_engine_swap_bank(engine, PATIENCE, &records, &count));
   assert_int_equal(records_of(records, count, new_ticket), 3);
-  vyre_engine_destroy(engine);
+  gates_end(engine);
 }
 
 static void no_bank(void **state)
@@ -275,7 +275,7 @@ static void no_bank(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(overflow), cmocka_unit_test(many_swaps),
-                                     cmocka_unit_test(swaps_under_load),
-                                     cmocka_unit_test(swap_timeout), cmocka_unit_test(no_bank)};
+                                     cmocka_unit_test(swaps_under_load), gate_test(swap_timeout),
+                                     cmocka_unit_test(no_bank)};
   return cmocka_run_group_tests(tests, open_cpu, close_cpu);
 }

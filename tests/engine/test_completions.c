@@ -157,10 +157,10 @@ static void out_of_order(void **state)
     options.mode = modes[m];
     options.workers = 2;
     options.input_size = 64;
-    engine = rig_start(&cpu, &options);
-    assert_ok(vyre_engine_submit(engine, &gate, &gate_ticket));
+    engine = gates_start(&cpu, &options);
     if (modes[m] == VYRE_ENGINE_DISABLE)
       set_gate(engine, 0, 5); /* a batch ends as a whole */
+    submit_apart(engine, &gate, 1, &gate_ticket);
     for (uint32_t i = 0; i < 20; ++i)
       items[i] = (vyre_work_item){.rule_set_id = RULE_NOTHING, .correlation = 100 + i};
     submit_all(engine, items, 20, tickets);
@@ -183,7 +183,7 @@ static void out_of_order(void **state)
     assert_ok(vyre_engine_wait(engine, gate_ticket, PATIENCE, &c));
     assert_int_equal(c.result, 5);
     assert_int_equal(c.correlation, 1);
-    vyre_engine_destroy(engine);
+    gates_end(engine);
   }
 }
 
@@ -294,7 +294,7 @@ static void waits_for_others(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(exactly_once), cmocka_unit_test(out_of_order),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(exactly_once), gate_test(out_of_order),
                                      cmocka_unit_test(back_pressure), cmocka_unit_test(smallest),
                                      cmocka_unit_test(waits_for_others)};
   return cmocka_run_group_tests(tests, open_cpu, close_cpu);

@@ -52,7 +52,7 @@ static vyre_engine *start(test_rig *rig, vyre_engine_mode mode, uint32_t workers
   options.max_unfinished = 32;
   options.bank_records = 64;
   options.input_size = (uint64_t)ITEMS * BYTES;
-  engine = rig_start(rig, &options);
+  engine = gates_start(rig, &options);
   for (uint32_t i = 0; i < ITEMS * BYTES; ++i)
     ((uint8_t *)vyre_engine_input(engine, NULL))[i] = (uint8_t)(i * 3 + 1);
   return engine;
@@ -64,6 +64,19 @@ static void make_items(vyre_engine *engine, vyre_work_item *items, uint32_t gate
     items[i] = (vyre_work_item){i * BYTES, BYTES, i == gate ? RULE_GATE : RULE_SUM, 100 + i};
   if (gate < ITEMS)
     set_gate(engine, gate * BYTES, 0);
+}
+
+/* Submits the items from `first` on, the gate claimed alone and none behind it. */
+static void submit_behind(vyre_engine *engine, const vyre_work_item *items, uint32_t first,
+                          uint32_t gate, uint64_t *out_tickets)
+{
+  const uint32_t apart = gate < ITEMS ? gate + 1 : ITEMS;
+  if (!engine_is_wide(engine)) {
+    submit_all(engine, items + first, ITEMS - first, out_tickets + first);
+    return;
+  }
+  submit_apart(engine, items + first, apart - first, out_tickets + first);
+  submit_all(engine, items + apart, ITEMS - apart, out_tickets + apart);
 }
 
 /* ---- everybody who can wait ---- */
@@ -191,7 +204,7 @@ static void finish(test_rig *rig, vyre_engine *engine, uint32_t gate)
 {
   if (gate < ITEMS)
     set_gate(engine, gate * BYTES, 1);
-  vyre_engine_destroy(engine);
+  gates_end(engine);
   rig_close(rig);
   plugin.set("reset", 0);
 }
@@ -211,10 +224,9 @@ static void at_each_item(vyre_engine_mode mode)
       submit_all(engine, items, k, tickets);
       assert_ok(vyre_engine_drain(engine, PATIENCE, NULL, 0, NULL));
     }
-    submit_all(engine, items + (mode == VYRE_ENGINE_DISABLE ? k : 0),
-               ITEMS - (mode == VYRE_ENGINE_DISABLE ? k : 0), tickets);
+    submit_behind(engine, items, mode == VYRE_ENGINE_DISABLE ? k : 0, k, tickets);
     for (uint32_t i = 0; i < CALLS; ++i)
-      begin(&w[i], engine, i, tickets[mode == VYRE_ENGINE_DISABLE ? ITEMS - k - 1 : ITEMS - 1]);
+      begin(&w[i], engine, i, tickets[ITEMS - 1]);
     while (mode == VYRE_ENGINE_FORCE && stats_of(engine).completed < k)
       sched_yield(); /* until all before the gate are finished and reaped */
     lost_ns = now_ns();
@@ -249,7 +261,7 @@ static void unreaped(void **state)
     test_rig rig;
     vyre_engine *engine = start(&rig, VYRE_ENGINE_FORCE, 1);
     make_items(engine, items, k);
-    submit_all(engine, items, ITEMS, tickets);
+    submit_behind(engine, items, 0, k, tickets);
     for (;;) { /* until the gate is the first that is not finished */
       uint64_t first = 0;
       uint32_t n = 0;
@@ -315,12 +327,13 @@ static void recovered(void **state)
 {
   vyre_work_item items[ITEMS];
   vyre_completion c[ITEMS];
+  uint64_t tickets[ITEMS];
   vyre_engine *engine, *again;
   test_rig rig;
   (void)state;
   engine = start(&rig, VYRE_ENGINE_FORCE, 1);
   make_items(engine, items, 3);
-  submit_all(engine, items, ITEMS, NULL);
+  submit_behind(engine, items, 0, 3, tickets);
   reap_all(engine, c, 3);
   plugin.set("lost", 1);
   reap_all(engine, c, ITEMS - 3);
@@ -336,7 +349,7 @@ static void recovered(void **state)
   }
   assert_int_equal(vyre_engine_submit(engine, items, NULL), VYRE_ERROR_DEVICE_LOST);
   vyre_engine_destroy(again);
-  vyre_engine_destroy(engine);
+  gates_end(engine);
   rig_close(&rig);
 }
 
@@ -444,7 +457,7 @@ static void lose_idle(vyre_engine_mode mode)
   rig_open(&rig, STEER_FILE, "steer");
   options.mode = mode;
   options.max_idle_ms = 1;
-  w.engine = engine = rig_start(&rig, &options);
+  w.engine = engine = gates_start(&rig, &options);
   assert_ok(vyre_buffer_create(rig.device, 16, &buffer, NULL));
   assert_ok(vyre_engine_submit(engine, &item, NULL));
   reap_all(engine, &c, 1);
@@ -502,14 +515,9 @@ static void recovered_early(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(persistent),
-                                     cmocka_unit_test(batched),
-                                     cmocka_unit_test(unreaped),
-                                     cmocka_unit_test(in_a_stream),
-                                     cmocka_unit_test(recovered),
-                                     cmocka_unit_test(parked),
-                                     cmocka_unit_test(parked_and_recovered),
-                                     cmocka_unit_test(idle),
-                                     cmocka_unit_test(recovered_early)};
+  const struct CMUnitTest tests[] = {
+      gate_test(persistent),           gate_test(batched),   gate_test(unreaped),
+      gate_test(in_a_stream),          gate_test(recovered), gate_test(parked),
+      gate_test(parked_and_recovered), gate_test(idle),      gate_test(recovered_early)};
   return cmocka_run_group_tests(tests, attach, detach);
 }

@@ -165,9 +165,9 @@ static void ordinary_beside_a_long_item(void **state)
   (void)state;
   options.mode = VYRE_ENGINE_FORCE;
   options.input_size = 4;
-  engine = rig_start(&cpu, &options);
-  assert_ok(vyre_engine_submit(engine, &gate, NULL));
+  engine = gates_start(&cpu, &options);
   assert_ok(ordinary_create(cpu.device, &program, NULL));
+  assert_ok(vyre_engine_submit(engine, &gate, NULL));
   for (uint32_t i = 0; i < 20; ++i)
     assert_true(ordinary_run(program));
   assert_int_equal(vyre_engine_reap(engine, &c, 1, 0, NULL), VYRE_ERROR_EMPTY);
@@ -175,7 +175,7 @@ static void ordinary_beside_a_long_item(void **state)
   assert_ok(vyre_engine_reap(engine, &c, 1, PATIENCE, NULL));
   assert_int_equal(c.result, 4);
   vyre_program_destroy(program);
-  vyre_engine_destroy(engine);
+  gates_end(engine);
 }
 
 /* ---- launches that come and go ---- */
@@ -314,11 +314,11 @@ static void limit_names_the_item(void **state)
   options.input_size = 4;
   options.workers = 2;
   options.max_item_ms = 20;
-  engine = rig_start(&cpu, &options);
+  engine = gates_start(&cpu, &options);
   for (uint32_t i = 0; i < 30; ++i)
     items[i] = (vyre_work_item){0, 4, i == 13 ? RULE_GATE : RULE_NOTHING, i};
   for (uint32_t i = 0; i < 30; ++i) /* one a cell: nothing is claimed with the long one */
-    submit_all(engine, &items[i], 1, &tickets[i]);
+    submit_apart(engine, &items[i], 1, &tickets[i]);
   assert_int_equal(vyre_engine_wait(engine, tickets[13], VYRE_NO_TIMEOUT, NULL),
                    VYRE_ERROR_TIMEOUT);
   while (reaped < 13) /* those before it, whatever a limit says meanwhile */
@@ -330,16 +330,14 @@ static void limit_names_the_item(void **state)
   assert_int_equal(unfinished[0], tickets[13]);
   set_gate(engine, 0, 4);
   reap_all(engine, c, 17);
-  vyre_engine_destroy(engine);
+  gates_end(engine);
 }
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(two_engines),
-                                     cmocka_unit_test(ordinary_beside),
-                                     cmocka_unit_test(ordinary_beside_a_long_item),
-                                     cmocka_unit_test(relaunches_lose_nothing),
-                                     cmocka_unit_test(swaps_under_load),
-                                     cmocka_unit_test(limit_names_the_item)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(two_engines),          cmocka_unit_test(ordinary_beside),
+      gate_test(ordinary_beside_a_long_item), cmocka_unit_test(relaunches_lose_nothing),
+      cmocka_unit_test(swaps_under_load),     gate_test(limit_names_the_item)};
   return cmocka_run_group_tests(tests, open_cpu, close_cpu);
 }
