@@ -106,6 +106,7 @@ static const char *missing_bit(uint64_t bits)
       {VYRE_CAP_SUBGROUPS, "VYRE_CAP_SUBGROUPS"},
       {VYRE_CAP_ALLOC_WHILE_RESIDENT, "VYRE_CAP_ALLOC_WHILE_RESIDENT"},
       {VYRE_CAP_TIMESTAMPS, "VYRE_CAP_TIMESTAMPS"},
+      {VYRE_CAP_INTEROP, "VYRE_CAP_INTEROP"},
   };
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
     if (bits & names[i].bit)

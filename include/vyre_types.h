@@ -42,8 +42,9 @@ typedef uint32_t vyre_device_class;
 #define VYRE_CAP_SUBGROUPS (1ull << 6)     /* subgroup words work; subgroup_size is set */
 /* Opening, loading, allocating and freeing never wait for a persistent launch to end. */
 #define VYRE_CAP_ALLOC_WHILE_RESIDENT (1ull << 7)
-#define VYRE_CAP_TIMESTAMPS (1ull << 8) /* tier 5: start and end of each launch, device_clock() */
-#define VYRE_CAP_INTEROP (1ull << 9)    /* tier 5: the vendor's own events and queue */
+#define VYRE_CAP_TIMESTAMPS (1ull << 8)   /* tier 5: start and end of each launch, device_clock() */
+#define VYRE_CAP_INTEROP (1ull << 9)      /* tier 5: the vendor's own events and queue */
+#define VYRE_CAP_KNOWN ((1ull << 10) - 1) /* every bit above */
 
 /* Forward progress of the groups of one launch. */
 typedef uint32_t vyre_progress;

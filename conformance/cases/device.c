@@ -73,7 +73,7 @@ static void check_limits(conform *c, const vyre_backend_device_info *info)
 
 static void check_words(conform *c, const vyre_backend_device_info *info)
 {
-  const uint64_t known = VYRE_CAP_INTEROP * 2 - 1;
+  const uint64_t known = VYRE_CAP_KNOWN;
   CHECK(c, info->device_class >= VYRE_DEVICE_CPU && info->device_class <= VYRE_DEVICE_OTHER,
         "device class %u (DEV-003)", info->device_class);
   CHECK(c, !(info->capabilities & ~known), "unknown capability bits 0x%llx (ABI-006)",

@@ -10,11 +10,6 @@
 #include <string.h>
 
 #define MAX_DEVICES 1024u /* of one plugin; more is a number that nobody set */
-#define KNOWN_CAPABILITIES                                                                         \
-  (VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT | VYRE_CAP_PERSISTENT |           \
-   VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER | VYRE_CAP_SUBGROUPS | VYRE_CAP_ALLOC_WHILE_RESIDENT | \
-   VYRE_CAP_TIMESTAMPS)
-
 static const char update[] = "update the plugin, or report this to whoever made it";
 
 void vyre__devices_init(vyre__devices *list, const vyre_allocator *allocator)
@@ -86,7 +81,7 @@ static void translate(const vyre_backend *backend, uint32_t index,
   to->device_class = from->device_class;
   if (to->device_class < VYRE_DEVICE_CPU || to->device_class > VYRE_DEVICE_OTHER)
     to->device_class = VYRE_DEVICE_OTHER; /* a class that came after this host */
-  to->capabilities = from->capabilities & KNOWN_CAPABILITIES;
+  to->capabilities = from->capabilities & VYRE_CAP_KNOWN;
   snprintf(to->selector, sizeof to->selector, "%.40s:%u", backend->name, index);
   snprintf(to->backend, sizeof to->backend, "%s", backend->name);
   COPY_TEXT(to->name, from->name);
