@@ -8,6 +8,7 @@
 
 #include "plugins/cuda/codes.h"
 #include "plugins/cuda/library.h"
+#include "plugins/gpu/names.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,18 +50,13 @@ static CUresult read_name(CUdevice device, char *out, int size)
   return code;
 }
 
-/* "0000:C1:00.0" as the driver writes it, in the kernel's small letters. */
 static CUresult read_pci(CUdevice device, char out[VYRE_DEVICE_ID_SIZE])
 {
   char name[32] = "";
   const CUresult code = vyre__cuda.cuDeviceGetPCIBusId(name, (int)sizeof name, device);
-  if (code)
-    return code;
-  for (char *at = name; *at; ++at)
-    if (*at >= 'A' && *at <= 'F')
-      *at = (char)(*at - 'A' + 'a');
-  snprintf(out, VYRE_DEVICE_ID_SIZE, "%s", name);
-  return 0;
+  if (!code)
+    vyre__gpu_write_pci(out, name);
+  return code;
 }
 
 /* The driver gives the UUID of the MIG instance where there is one, so that it names one device. */
@@ -69,15 +65,9 @@ static CUresult read_uuid(CUdevice device, char out[VYRE_DEVICE_ID_SIZE])
   CUuuid uuid;
   memset(&uuid, 0, sizeof uuid);
   const CUresult code = vyre__cuda.cuDeviceGetUuid(&uuid, device);
-  char *at = out;
-  if (code)
-    return code;
-  for (uint32_t i = 0; i < sizeof uuid.bytes; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10)
-      *at++ = '-';
-    at += snprintf(at, 3, "%02x", (unsigned)(unsigned char)uuid.bytes[i]);
-  }
-  return 0;
+  if (!code)
+    vyre__gpu_write_uuid(out, uuid.bytes);
+  return code;
 }
 
 static void write_driver(vyre__gpu_facts *facts)

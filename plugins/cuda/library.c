@@ -7,11 +7,9 @@
 
 #include "plugins/common/error.h"
 #include "plugins/cuda/codes.h"
+#include "plugins/gpu/open.h"
 
-#include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,63 +18,29 @@
 
 vyre__cuda_entry_points vyre__cuda;
 
+static vyre__gpu_once once = VYRE__GPU_ONCE_INIT;
 static struct {
-  pthread_mutex_t lock;
-  bool done;
-  vyre_error failure; /* code is VYRE_OK if there was none */
   CUresult init;
   int version;
   char path[PATH_MAX], release[64];
-} state = {.lock = PTHREAD_MUTEX_INITIALIZER, .failure = VYRE_ERROR_INIT};
-
-typedef struct entry {
-  const char *field, *symbol, *other;
-  bool required;
-  int since;
-  size_t offset; /* in vyre__cuda_entry_points */
-} entry;
+} state;
 
 #define REQUIRED true
 #define OPTIONAL false
-static const entry entries[] = {
+static const vyre__gpu_entry entries[] = {
 #define VYRE_CUDA_ENTRY(field, symbol, other, need, since, parameters)                             \
-  {#field, #symbol, other, need, since, offsetof(vyre__cuda_entry_points, field)},
+  {#symbol, other, need, since, offsetof(vyre__cuda_entry_points, field)},
 #include "plugins/cuda/entry_points.def"
 #undef VYRE_CUDA_ENTRY
 };
 #define ENTRIES (sizeof entries / sizeof entries[0])
 
-/* -------- resolving -------- */
-
-static void resolve(void *library, const entry *one)
-{
-  void *symbol = dlsym(library, one->symbol);
-  if (!symbol && one->other)
-    symbol = dlsym(library, one->other);
-  /* Function pointers of the table are stored through their bytes: ISO C has no other way. */
-  memcpy((char *)&vyre__cuda + one->offset, &symbol, sizeof symbol);
-}
-
-static bool is_missing(const entry *one)
-{
-  void *symbol = NULL;
-  memcpy(&symbol, (const char *)&vyre__cuda + one->offset, sizeof symbol);
-  return !symbol;
-}
-
 static vyre_status find_missing(vyre_error *err)
 {
-  char list[512] = "";
-  uint32_t missing = 0;
+  char list[512];
   int newest = VYRE__CUDA_OLDEST_DRIVER;
-  for (size_t i = 0; i < ENTRIES; ++i) {
-    const size_t used = strlen(list);
-    if (!entries[i].required || !is_missing(&entries[i]))
-      continue;
-    snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", entries[i].symbol);
-    newest = entries[i].since > newest ? entries[i].since : newest;
-    missing++;
-  }
+  const uint32_t missing =
+      vyre__gpu_missing(&vyre__cuda, entries, ENTRIES, list, sizeof list, &newest);
   if (!missing)
     return VYRE_OK;
   return PLUGIN_FAIL(err, VYRE_ERROR_VENDOR_LIBRARY,
@@ -147,15 +111,14 @@ static vyre_status load(vyre_error *err)
 {
   static const char *const names[] = {"libcuda.so.1", NULL};
   char tried[1024];
-  void *library = vyre__cuda_open(VARIABLE, names, tried, sizeof tried);
+  void *library = vyre__gpu_open(VARIABLE, names, tried, sizeof tried);
   vyre_status status = VYRE_OK;
   if (!library)
     return PLUGIN_FAIL(err, VYRE_ERROR_VENDOR_LIBRARY,
                        "install NVIDIA's driver, or name its libcuda.so.1 in " VARIABLE,
                        "the CUDA driver's library does not open: %s", tried);
-  vyre__cuda_path_of(library, state.path, sizeof state.path);
-  for (size_t i = 0; i < ENTRIES; ++i)
-    resolve(library, &entries[i]);
+  vyre__gpu_path_of(library, state.path, sizeof state.path);
+  vyre__gpu_resolve(library, &vyre__cuda, entries, ENTRIES);
   if (strstr(state.path, "/stubs/"))
     return refuse_stub(err);
   /* Age comes before gaps: it is the better reason. */
@@ -172,16 +135,7 @@ static vyre_status load(vyre_error *err)
 
 vyre_status vyre__cuda_load(vyre_error *err)
 {
-  vyre_status status = VYRE_OK;
-  pthread_mutex_lock(&state.lock);
-  if (!state.done) {
-    load(&state.failure);
-    state.done = true;
-  }
-  if (state.failure.code != VYRE_OK)
-    status = vyre__plugin_error_copy(err, &state.failure);
-  pthread_mutex_unlock(&state.lock);
-  return status;
+  return vyre__gpu_load_once(&once, load, err);
 }
 
 /* What load() has written does not change any more: no lock. */

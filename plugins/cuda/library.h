@@ -31,14 +31,4 @@ int vyre__cuda_driver_version(void);         /* 13000: it speaks CUDA 13.0 */
 const char *vyre__cuda_library_path(void);   /* where the loader found it */
 const char *vyre__cuda_driver_release(void); /* "580.95.05", or "" where the file does not say */
 
-/*
- * Also for NVRTC: opens the first of `names` that there is.  `variable` names an environment
- * variable that, if set, is tried alone; a library that is in the process already comes first.
- * Appends each failure, with the loader's own text, to `tried`.  NULL if none opens.
- */
-void *vyre__cuda_open(const char *variable, const char *const *names, char *tried,
-                      uint64_t tried_size);
-/* The file of a library from vyre__cuda_open(), "" if the loader does not say. */
-void vyre__cuda_path_of(void *library, char *out_path, uint64_t size);
-
 #endif

@@ -4,6 +4,7 @@
 #include "plugins/cuda/nvrtc.h"
 
 #include "plugins/cuda/library.h"
+#include "plugins/gpu/open.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -91,13 +92,13 @@ static bool ask(void)
 static bool find(void)
 {
   char tried[512];
-  void *library = vyre__cuda_open(VARIABLE, choose_names(), tried, sizeof tried);
+  void *library = vyre__gpu_open(VARIABLE, choose_names(), tried, sizeof tried);
   if (!library) {
     snprintf(state.reason, sizeof state.reason,
              "no NVRTC (install it, or name it in " VARIABLE "): %.180s", tried);
     return false;
   }
-  vyre__cuda_path_of(library, state.nvrtc.path, sizeof state.nvrtc.path);
+  vyre__gpu_path_of(library, state.nvrtc.path, sizeof state.nvrtc.path);
   return resolve(library) && ask();
 }
 
