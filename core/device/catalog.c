@@ -1,4 +1,4 @@
-/* catalog.c - from the files that the search found to loaded plugins, candidates and devices. */
+/* catalog.c - from the files that the search found to loaded plugins and candidates. */
 #include "core/device/context.h"
 #include "core/loader/search.h"
 
@@ -7,8 +7,7 @@
 
 /* Keeps a candidate and tells the log.  `reason` (may be NULL) gives status, message and fix. */
 static vyre_status keep(vyre_context *context, const char *path, vyre_candidate_stage stage,
-                        const vyre_backend *backend, uint32_t device_count,
-                        const vyre_error *reason, vyre_error *err)
+                        const vyre_backend *backend, const vyre_error *reason, vyre_error *err)
 {
   vyre_candidate row = VYRE_CANDIDATE_INIT;
   /* All plugins are installed everywhere: a machine without some vendor's library is an ordinary
@@ -18,7 +17,6 @@ static vyre_status keep(vyre_context *context, const char *path, vyre_candidate_
                   (reason && reason->code == VYRE_ERROR_VENDOR_LIBRARY);
   row.stage = stage;
   row.path = path;
-  row.device_count = device_count;
   if (backend) {
     row.name = backend->name;
     row.version = backend->version;
@@ -44,7 +42,7 @@ static vyre_status keep_folder(vyre_context *context, const vyre__found *found, 
     VYRE_FAIL_VENDOR(&reason, VYRE_ERROR_IO, found->folder_error,
                      "check the search path and the folder's permissions",
                      "the folder cannot be read: %s", strerror(found->folder_error));
-  return keep(context, found->path, VYRE_CANDIDATE_FOLDER, NULL, 0, &reason, err);
+  return keep(context, found->path, VYRE_CANDIDATE_FOLDER, NULL, &reason, err);
 }
 
 /* A rejected file: no error of the context unless somebody named it, or memory ran out. */
@@ -52,7 +50,7 @@ static vyre_status keep_rejected(vyre_context *context, const vyre__found *found
                                  vyre_candidate_stage stage, const vyre_error *reason,
                                  vyre_error *err)
 {
-  vyre_status status = keep(context, found->path, stage, NULL, 0, reason, err);
+  vyre_status status = keep(context, found->path, stage, NULL, reason, err);
   if (status)
     return status;
   if (!found->is_explicit)
@@ -73,8 +71,7 @@ static const char *path_of_loaded(const vyre_context *context, const char *name)
     return NULL;
   for (i = 0; i < context->candidates.count; i++) {
     const vyre_candidate *row = &context->candidates.rows[i];
-    if ((row->stage == VYRE_CANDIDATE_LOADED || row->stage == VYRE_CANDIDATE_DEVICES) &&
-        !strcmp(row->name, name))
+    if (row->stage == VYRE_CANDIDATE_LOADED && !strcmp(row->name, name))
       return row->path;
   }
   return "another file";
@@ -87,7 +84,7 @@ static vyre_status keep_shadowed(vyre_context *context, const vyre__found *found
   vyre_status status;
   VYRE_FAIL(&reason, VYRE_OK, "remove one of the two, or put the wanted one first",
             "a plugin named '%s' was loaded from %s", plugin->backend->name, first);
-  status = keep(context, found->path, VYRE_CANDIDATE_SHADOWED, plugin->backend, 0, &reason, err);
+  status = keep(context, found->path, VYRE_CANDIDATE_SHADOWED, plugin->backend, &reason, err);
   if (!status && found->is_explicit)
     status = VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "name only one of the two files",
                        "two plugin files are named '%s': %s and %s", plugin->backend->name, first,
@@ -99,25 +96,12 @@ static vyre_status keep_shadowed(vyre_context *context, const vyre__found *found
 static vyre_status keep_loaded(vyre_context *context, const vyre__found *found,
                                const vyre__plugin *plugin, vyre_error *err)
 {
-  vyre_candidate_stage stage = VYRE_CANDIDATE_LOADED;
-  vyre_error reason = VYRE_ERROR_INIT;
-  bool has_reason = false, is_ours = false;
-  uint32_t count = 0;
-  vyre_status status;
   /* From here on the context owns it: it is closed with the context, whatever comes. */
-  context->plugins[context->plugin_count++] = *plugin;
-  status = vyre__devices_add(&context->devices, plugin->backend, &count, &is_ours, &reason);
-  if (status && is_ours)
-    return vyre__error_copy(err, &reason);
-  if (status) {
-    stage = VYRE_CANDIDATE_DEVICES;
-    has_reason = true;
-  } else if (!count) {
-    VYRE_FAIL(&reason, VYRE_OK, vyre_status_fix(VYRE_ERROR_NO_DEVICE), "it sees no device");
-    has_reason = true;
-  }
-  return keep(context, found->path, stage, plugin->backend, count, has_reason ? &reason : NULL,
-              err);
+  vyre__member *member = &context->members[context->member_count++];
+  member->plugin = *plugin;
+  member->candidate = context->candidates.count; /* the row that is about to be added */
+  vyre__devices_init(&member->devices, &context->allocator);
+  return keep(context, found->path, VYRE_CANDIDATE_LOADED, plugin->backend, NULL, err);
 }
 
 static vyre_status try_file(vyre_context *context, const vyre__found *found, vyre_error *err)
@@ -147,9 +131,9 @@ vyre_status vyre__context_fill(vyre_context *context, const vyre_context_options
   vyre_status status = vyre__search_run(&search, &context->allocator, options, err);
   if (status)
     return status;
-  context->plugins =
-      vyre__allocate_zeroed(&context->allocator, search.count, sizeof *context->plugins);
-  if (!context->plugins)
+  context->members =
+      vyre__allocate_zeroed(&context->allocator, search.count, sizeof *context->members);
+  if (!context->members)
     status = VYRE_FAIL_MEMORY(err, "the list of plugins");
   for (i = 0; !status && i < search.count; i++)
     status = search.rows[i].folder_error ? keep_folder(context, &search.rows[i], err)
@@ -157,8 +141,7 @@ vyre_status vyre__context_fill(vyre_context *context, const vyre_context_options
   vyre__search_free(&search);
   if (status)
     return status;
-  vyre__devices_sort(&context->devices);
-  if (!context->plugin_count)
+  if (!context->member_count)
     vyre__context_log(context, VYRE_LOG_WARNING,
                       "no plugin was loaded; set VYRE_PLUGIN_PATH to the folder of libvyre_cpu.so");
   return VYRE_OK;

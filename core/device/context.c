@@ -2,6 +2,7 @@
 #include "core/device/context.h"
 
 #include "core/base/structs.h"
+#include "core/device/ask.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -65,7 +66,7 @@ vyre_status vyre_context_create(const vyre_context_options *options, vyre_contex
   context->listener.self = given.log_self;
   context->listener.level = given.log_level;
   vyre__candidates_init(&context->candidates, &allocator);
-  vyre__devices_init(&context->devices, &allocator);
+  vyre__ask_init(context);
   vyre__process_listen(process, &context->listener);
   status = vyre__context_fill(context, &given, err);
   if (status) {
@@ -87,6 +88,7 @@ void vyre__context_retain(vyre_context *context)
 void vyre__context_release(vyre_context *context)
 {
   vyre_allocator allocator = context->allocator;
+  bool is_ours = vyre__context_is_ours(context);
   uint32_t i;
   /*
    * Release: what this thread did with the context comes before its end; acquire, of the last one:
@@ -95,14 +97,14 @@ void vyre__context_release(vyre_context *context)
   if (__atomic_sub_fetch(&context->references, 1, __ATOMIC_ACQ_REL))
     return;
   /* A child frees memory and calls nobody: the lock and the plugins are the parent's. */
-  if (vyre__context_is_ours(context)) {
-    for (i = context->plugin_count; i > 0; i--)
-      vyre__plugin_close(&context->plugins[i - 1]);
+  if (is_ours) {
+    for (i = context->member_count; i > 0; i--)
+      vyre__plugin_close(&context->members[i - 1].plugin);
     vyre__process_unlisten(context->process, &context->listener);
   }
-  vyre__devices_free(&context->devices);
+  vyre__ask_free(context, is_ours);
   vyre__candidates_free(&context->candidates);
-  vyre__deallocate(&allocator, context->plugins);
+  vyre__deallocate(&allocator, context->members);
   vyre__deallocate(&allocator, context);
 }
 
@@ -148,15 +150,15 @@ const vyre_allocator *vyre__context_allocator(const vyre_context *context)
 
 const vyre_backend *vyre__context_backend_at(const vyre_context *context, uint32_t index)
 {
-  return index < context->plugin_count ? context->plugins[index].backend : NULL;
+  return index < context->member_count ? context->members[index].plugin.backend : NULL;
 }
 
 const vyre_backend *vyre__context_backend(const vyre_context *context, const char *name)
 {
   uint32_t i;
-  for (i = 0; i < context->plugin_count; i++)
-    if (!strcmp(context->plugins[i].backend->name, name))
-      return context->plugins[i].backend;
+  for (i = 0; i < context->member_count; i++)
+    if (!strcmp(context->members[i].plugin.backend->name, name))
+      return context->members[i].plugin.backend;
   return NULL;
 }
 
@@ -170,6 +172,7 @@ uint32_t vyre_context_candidate_count(const vyre_context *context)
 vyre_status vyre_context_candidate(const vyre_context *context, uint32_t index,
                                    vyre_candidate *out_candidate, vyre_error *err)
 {
+  vyre_candidate now;
   vyre_status status = vyre__context_check(context, err);
   if (status)
     return status;
@@ -179,8 +182,11 @@ vyre_status vyre_context_candidate(const vyre_context *context, uint32_t index,
   if (index >= context->candidates.count)
     return VYRE_FAIL(err, VYRE_ERROR_NOT_FOUND, "ask vyre_context_candidate_count() first",
                      "candidate %u of %u", index, context->candidates.count);
-  if (!vyre__struct_write(out_candidate, &context->candidates.rows[index], sizeof *out_candidate,
-                          CANDIDATE_SIZE_0_1))
+  status = vyre__ask_all(context, err);
+  if (status)
+    return status;
+  vyre__candidate_now(context, index, &now);
+  if (!vyre__struct_write(out_candidate, &now, sizeof now, CANDIDATE_SIZE_0_1))
     return VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "start from VYRE_CANDIDATE_INIT",
                      "out_candidate->struct_size is %u, at least %u are needed",
                      out_candidate->struct_size, CANDIDATE_SIZE_0_1);
@@ -189,7 +195,9 @@ vyre_status vyre_context_candidate(const vyre_context *context, uint32_t index,
 
 uint32_t vyre_context_device_count(const vyre_context *context)
 {
-  return context && vyre__context_is_ours(context) ? context->devices.count : 0;
+  if (!context || !vyre__context_is_ours(context) || vyre__ask_all(context, NULL))
+    return 0;
+  return context->devices.count;
 }
 
 vyre_status vyre__device_info_write(const vyre_device_info *info, vyre_device_info *out_info,
@@ -210,6 +218,8 @@ vyre_status vyre_context_device_info(const vyre_context *context, uint32_t index
                                      vyre_device_info *out_info, vyre_error *err)
 {
   vyre_status status = vyre__context_check(context, err);
+  if (!status)
+    status = vyre__ask_all(context, err);
   if (status)
     return status;
   if (index >= context->devices.count)

@@ -192,6 +192,17 @@ vyre_status vyre__devices_add(vyre__devices *list, const vyre_backend *backend, 
   return VYRE_OK;
 }
 
+bool vyre__devices_append(vyre__devices *list, const vyre__devices *more)
+{
+  if (!more->count)
+    return true;
+  if (!make_room(list, more->count))
+    return false;
+  memcpy(list->rows + list->count, more->rows, more->count * sizeof *more->rows);
+  list->count += more->count;
+  return true;
+}
+
 static int rank(const vyre__listed_device *device)
 {
   switch (device->info.device_class) {

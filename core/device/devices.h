@@ -1,4 +1,4 @@
-/* devices.h - the devices of a context: asked from each plugin once, in the order of preference. */
+/* devices.h - lists of devices: of one plugin, as it tells them, or of several, best first. */
 #ifndef VYRE_CORE_DEVICE_DEVICES_H
 #define VYRE_CORE_DEVICE_DEVICES_H
 
@@ -30,6 +30,9 @@ void vyre__devices_free(vyre__devices *list);
  */
 vyre_status vyre__devices_add(vyre__devices *list, const vyre_backend *backend, uint32_t *out_count,
                               bool *out_is_ours, vyre_error *err);
+
+/* Appends copies of all of another list; false without memory. */
+bool vyre__devices_append(vyre__devices *list, const vyre__devices *more);
 
 /* Discrete GPUs, integrated GPUs, others, CPUs; otherwise the order in which they were added. */
 void vyre__devices_sort(vyre__devices *list);

@@ -4,6 +4,7 @@
 
 #include "core/base/structs.h"
 #include "core/base/text.h"
+#include "core/device/ask.h"
 #include "core/device/context.h"
 #include "core/device/select.h"
 #include "core/loader/search.h"
@@ -68,24 +69,42 @@ static vyre_status read_request(const vyre_context *context, const vyre_device_r
 
 /* ---- telling why ---- */
 
+/* By this choice; another thread may have asked the plugin since. */
+static bool was_looked_at(const vyre__selection *selection, const vyre__member *member)
+{
+  uint32_t i;
+  if (!vyre__is_asked(member))
+    return false;
+  for (i = 0; i < selection->devices->count; i++)
+    if (selection->devices->rows[i].backend == member->plugin.backend)
+      return true;
+  return !member->devices.count;
+}
+
 /*
  * Plugins that gave no device, one line each.  Folders that are not there are only worth a line
  * when nothing was found.
  */
-static void describe_candidates(const vyre_context *context, bool found, vyre__text *text)
+static void describe_candidates(const vyre_context *context, const vyre__selection *selection,
+                                bool found, vyre__text *text)
 {
   uint32_t i;
   for (i = 0; i < context->candidates.count; i++) {
-    const vyre_candidate *row = &context->candidates.rows[i];
-    if (row->stage == VYRE_CANDIDATE_SHADOWED || !row->message[0] ||
-        (found && row->stage == VYRE_CANDIDATE_FOLDER && row->status == VYRE_ERROR_NOT_FOUND))
+    vyre_candidate row;
+    const vyre__member *member = vyre__candidate_now(context, i, &row);
+    bool is_unseen = member && !was_looked_at(selection, member);
+    if (!is_unseen &&
+        (row.stage == VYRE_CANDIDATE_SHADOWED || !row.message[0] ||
+         (found && row.stage == VYRE_CANDIDATE_FOLDER && row.status == VYRE_ERROR_NOT_FOUND)))
       continue;
     if (text->size)
       vyre__text_add(text, "\n", 1);
-    vyre__text_format(text, "%s: %s%s%s", row->path,
-                      row->stage == VYRE_CANDIDATE_LOADED ? "" : "not used, ",
-                      row->stage == VYRE_CANDIDATE_LOADED ? "" : row->message,
-                      row->stage == VYRE_CANDIDATE_LOADED ? row->message : "");
+    if (is_unseen)
+      vyre__text_format(text, "%s: not looked at, '%s' needs none of its devices", row.name,
+                        selection->selector);
+    else
+      vyre__text_format(text, "%s: %s%s", row.path,
+                        row.stage == VYRE_CANDIDATE_LOADED ? "" : "not used, ", row.message);
   }
 }
 
@@ -95,16 +114,16 @@ static char *describe(const vyre_context *context, const vyre__selection *select
   vyre__text text;
   vyre__text_init(&text, &context->allocator);
   vyre__selection_describe(selection, chosen, &text);
-  describe_candidates(context, chosen != VYRE__NO_DEVICE, &text);
+  describe_candidates(context, selection, chosen != VYRE__NO_DEVICE, &text);
   return vyre__text_take(&text, NULL);
 }
 
-static const char *cure(const vyre_context *context)
+static const char *cure(const vyre_context *context, const vyre__selection *selection)
 {
-  if (!context->plugin_count)
+  if (!context->member_count)
     return "no plugin is loaded: install vyre's plugins, or set VYRE_PLUGIN_PATH to their folder "
            "(that of libvyre_cpu.so)";
-  if (!context->devices.count)
+  if (!selection->devices->count)
     return "the loaded plugins see no device: the message says why; install the driver, or add "
            "the cpu plugin to VYRE_PLUGIN_PATH";
   return "name one of the devices in the message, or allow a fall back "
@@ -120,11 +139,46 @@ static vyre_status nothing_opened(const vyre_context *context, const vyre__selec
   char *lines = describe(context, selection, VYRE__NO_DEVICE);
   vyre_status status = VYRE_FAIL_VENDOR(
       err, first->code ? first->code : VYRE_ERROR_NOT_FOUND, first->vendor_code,
-      first->code ? first->fix : cure(context), "no device %s %s'%s'%s%s",
+      first->code ? first->fix : cure(context, selection), "no device %s %s'%s'%s%s",
       first->code ? "could be opened for" : "matches", from_environment ? "VYRE_DEVICE=" : "",
       selection->selector, lines && lines[0] ? ":\n" : "", lines ? lines : "");
   vyre__deallocate(&context->allocator, lines);
   return status;
+}
+
+/* ---- asking ---- */
+
+/* The loaded plugin that a term names; their count if it names none. */
+static uint32_t find_named(const vyre_context *context, const vyre__term *term)
+{
+  uint32_t i;
+  for (i = 0; i < context->member_count; i++)
+    if (vyre__term_names(term, context->members[i].plugin.backend->name))
+      break;
+  return i;
+}
+
+/*
+ * Asks the plugins whose devices can make a difference.  Of plain names without a fall back those
+ * up to the first that is met; anything else, and a selector that nothing meets, takes all.
+ */
+static vyre_status ask_needed(const vyre_context *context, vyre__selection *selection,
+                              vyre_error *err)
+{
+  bool is_plain = selection->policy == VYRE_POLICY_REQUIRE;
+  uint32_t i;
+  for (i = 0; i < selection->term_count; i++) {
+    vyre__term *term = &selection->terms[i];
+    term->names_plugin = find_named(context, term) < context->member_count;
+    is_plain = is_plain && !term->excludes;
+  }
+  for (i = 0; is_plain && i < selection->term_count && selection->terms[i].names_plugin; i++) {
+    uint32_t named = find_named(context, &selection->terms[i]);
+    vyre_status status = vyre__ask(context, named, err);
+    if (status || vyre__term_finds(&selection->terms[i], &context->members[named].devices))
+      return status;
+  }
+  return vyre__ask_all(context, err);
 }
 
 /* ---- opening ---- */
@@ -181,12 +235,12 @@ static vyre_device *open_in_order(vyre_context *context, vyre__selection *select
   for (place = 0; place < selection->order_count; place++) {
     uint32_t index = selection->order[place];
     vyre_error failure = VYRE_ERROR_INIT;
-    if (!open_one(context, &context->devices.rows[index], queue, &device, &failure)) {
+    if (!open_one(context, &selection->devices->rows[index], queue, &device, &failure)) {
       *out_place = place;
       return device;
     }
     vyre__context_log(context, VYRE_LOG_WARNING, "device %s could not be opened: %s",
-                      context->devices.rows[index].info.selector, failure.message);
+                      selection->devices->rows[index].info.selector, failure.message);
     vyre__selection_failed(selection, index, failure.message);
     if (!first->code)
       *first = failure;
@@ -196,15 +250,37 @@ static vyre_device *open_in_order(vyre_context *context, vyre__selection *select
   return NULL;
 }
 
-vyre_status vyre_device_open(vyre_context *context, const vyre_device_request *request,
+/* Opens the best device of a selection that is in order. */
+static vyre_status open_best(vyre_context *context, vyre__selection *selection,
+                             const vyre_native_handle *queue, bool from_environment,
                              vyre_device **out_device, vyre_error *err)
 {
   vyre_error first = VYRE_ERROR_INIT;
+  uint32_t place = 0;
+  vyre_device *device = open_in_order(context, selection, queue, &place, &first);
+  if (!device)
+    return nothing_opened(context, selection, from_environment, &first, err);
+  device->fell_back = place > 0 || selection->asked_count == 0;
+  device->choice = describe(context, selection, selection->order[place]);
+  if (!device->choice) {
+    vyre__device_release(device);
+    return VYRE_FAIL_MEMORY(err, "the text of the choice");
+  }
+  if (device->fell_back)
+    vyre__context_log(context, VYRE_LOG_WARNING, "fell back to device %s for '%s'",
+                      device->info.selector, selection->selector);
+  *out_device = device;
+  return VYRE_OK;
+}
+
+vyre_status vyre_device_open(vyre_context *context, const vyre_device_request *request,
+                             vyre_device **out_device, vyre_error *err)
+{
   bool from_environment = false;
   vyre_device_request given;
   vyre__selection selection;
-  vyre_device *device = NULL;
-  uint32_t place = 0;
+  const vyre__devices *devices = NULL;
+  vyre__devices view;
   vyre_status status = vyre__context_check(context, err);
   if (status)
     return status;
@@ -213,29 +289,23 @@ vyre_status vyre_device_open(vyre_context *context, const vyre_device_request *r
                      "out_device is NULL");
   status = read_request(context, request, &given, &from_environment, err);
   if (!status)
-    status = vyre__selection_init(&selection, &context->devices, given.selector, given.policy, err);
+    status =
+        vyre__selection_read(&selection, &context->allocator, given.selector, given.policy, err);
   if (status) {
     if (from_environment)
       vyre__error_prefix(err, "VYRE_DEVICE='%.200s': ", given.selector);
     return status;
   }
-  device = open_in_order(context, &selection, &given.queue, &place, &first);
-  if (!device) {
-    status = nothing_opened(context, &selection, from_environment, &first, err);
-    goto done;
+  status = ask_needed(context, &selection, err);
+  if (status)
+    return status;
+  devices = vyre__asked_devices(context, &view, err);
+  status =
+      devices ? vyre__selection_judge(&selection, devices, err) : VYRE_ERROR_OUT_OF_HOST_MEMORY;
+  if (!status) {
+    status = open_best(context, &selection, &given.queue, from_environment, out_device, err);
+    vyre__selection_free(&selection);
   }
-  device->fell_back = place > 0 || selection.asked_count == 0;
-  device->choice = describe(context, &selection, selection.order[place]);
-  if (!device->choice) {
-    vyre__device_release(device);
-    status = VYRE_FAIL_MEMORY(err, "the text of the choice");
-    goto done;
-  }
-  if (device->fell_back)
-    vyre__context_log(context, VYRE_LOG_WARNING, "fell back to device %s for '%s'",
-                      device->info.selector, given.selector);
-  *out_device = device;
-done:
-  vyre__selection_free(&selection);
+  vyre__devices_free(&view);
   return status;
 }

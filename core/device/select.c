@@ -55,13 +55,14 @@ static vyre_status read_term(const char *text, uint32_t length, vyre__term *term
                      text, text[0] == ':' ? "before" : "after");
   term->text = text;
   term->length = length;
+  term->names_plugin = false;
   return VYRE_OK;
 }
 
 /* A selector that only excludes asks for any other device. */
 static void complete(vyre__selection *selection)
 {
-  static const vyre__term any = {"any", 3, false};
+  static const vyre__term any = {"any", 3, false, false};
   uint32_t i;
   for (i = 0; i < selection->term_count; i++)
     if (!selection->terms[i].excludes)
@@ -93,6 +94,16 @@ static vyre_status read_selector(vyre__selection *selection, vyre_error *err)
   return VYRE_OK;
 }
 
+vyre_status vyre__selection_read(vyre__selection *selection, const vyre_allocator *allocator,
+                                 const char *selector, vyre_policy policy, vyre_error *err)
+{
+  memset(selection, 0, sizeof *selection);
+  selection->allocator = *allocator;
+  selection->selector = selector;
+  selection->policy = policy;
+  return read_selector(selection, err);
+}
+
 /* ---- matching ---- */
 
 static bool equals(const vyre__term *term, const char *text)
@@ -105,6 +116,20 @@ static bool equals_folded(const vyre__term *term, uint32_t skip, const char *tex
 {
   return text[0] && term->length > skip && strlen(text) == term->length - skip &&
          !strncasecmp(term->text + skip, text, term->length - skip);
+}
+
+bool vyre__term_names(const vyre__term *term, const char *name)
+{
+  const uint32_t length = (uint32_t)strlen(name);
+  uint32_t i;
+  if (term->length < length || memcmp(term->text, name, length) != 0)
+    return false;
+  if (term->length == length)
+    return true;
+  for (i = length + 1; i < term->length; i++)
+    if (!isdigit((unsigned char)term->text[i]))
+      return false;
+  return term->text[length] == ':' && term->length > length + 1;
 }
 
 static bool matches(const vyre__term *term, const vyre_device_info *info)
@@ -120,6 +145,8 @@ static bool matches(const vyre__term *term, const vyre_device_info *info)
     return is_integrated;
   if (equals(term, info->backend) || equals(term, info->selector))
     return true;
+  if (term->names_plugin)
+    return false;
   if (equals_folded(term, 0, info->pci) || equals_folded(term, 0, info->uuid) ||
       equals_folded(term, 0, info->id))
     return true;
@@ -128,6 +155,15 @@ static bool matches(const vyre__term *term, const vyre_device_info *info)
     return true;
   return term->length > uuid_skip && !strncasecmp(term->text, uuid_prefix, uuid_skip) &&
          equals_folded(term, uuid_skip, info->uuid);
+}
+
+bool vyre__term_finds(const vyre__term *term, const vyre__devices *devices)
+{
+  uint32_t i;
+  for (i = 0; i < devices->count; i++)
+    if (matches(term, &devices->rows[i].info))
+      return true;
+  return false;
 }
 
 /* The first term of one kind that matches, or NULL. */
@@ -185,18 +221,10 @@ static void put_in_order(vyre__selection *selection)
       selection->order[selection->order_count++] = i;
 }
 
-vyre_status vyre__selection_init(vyre__selection *selection, const vyre__devices *devices,
-                                 const char *selector, vyre_policy policy, vyre_error *err)
+vyre_status vyre__selection_judge(vyre__selection *selection, const vyre__devices *devices,
+                                  vyre_error *err)
 {
-  vyre_status status;
-  memset(selection, 0, sizeof *selection);
-  selection->allocator = devices->allocator;
   selection->devices = devices;
-  selection->selector = selector;
-  selection->policy = policy;
-  status = read_selector(selection, err);
-  if (status)
-    return status;
   selection->verdicts =
       vyre__allocate_zeroed(&selection->allocator, devices->count, sizeof *selection->verdicts);
   selection->order =

@@ -13,6 +13,7 @@
  *     a UUID           with or without "GPU-" in front
  *     a device id      vyre_device_info.id
  *
+ * The name of a loaded plugin, with an index or without, matches devices of that plugin alone.
  * Letters of addresses, UUIDs and ids match in either case.  Excluding terms count wherever they
  * stand, and also for a fall back; a selector of excluding terms alone means "any" but those.
  */
@@ -30,6 +31,7 @@ typedef struct vyre__term {
   const char *text; /* within the selector */
   uint32_t length;
   bool excludes;
+  bool names_plugin; /* NAME or NAME:INDEX of a loaded plugin: it matches no id of others */
 } vyre__term;
 
 /* What the selector says of one device. */
@@ -52,9 +54,22 @@ typedef struct vyre__selection {
   uint32_t asked_count; /* the first so many of `order` match the selector */
 } vyre__selection;
 
-/* INVALID_ARGUMENT for a selector that cannot be read.  Free it in any case but an error. */
-vyre_status vyre__selection_init(vyre__selection *selection, const vyre__devices *devices,
+/* Reads the terms: INVALID_ARGUMENT for a selector that cannot be read. */
+vyre_status vyre__selection_read(vyre__selection *selection, const vyre_allocator *allocator,
                                  const char *selector, vyre_policy policy, vyre_error *err);
+
+/* True for NAME and NAME:INDEX, where `name` is that name. */
+bool vyre__term_names(const vyre__term *term, const char *name);
+
+/* True if the term, whatever it is for, matches one of the devices. */
+bool vyre__term_finds(const vyre__term *term, const vyre__devices *devices);
+
+/*
+ * Puts the devices, which outlive the selection, in order; each `names_plugin` is set before.  Free
+ * it in any case but an error.
+ */
+vyre_status vyre__selection_judge(vyre__selection *selection, const vyre__devices *devices,
+                                  vyre_error *err);
 void vyre__selection_free(vyre__selection *selection);
 
 /* Remembers why a device could not be opened. */

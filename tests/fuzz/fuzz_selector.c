@@ -66,7 +66,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   if (in.left)
     memcpy(selector, in.at, in.left);
   fill(listed);
-  status = vyre__selection_init(&selection, &devices, selector, policy, &err);
+  status = vyre__selection_read(&selection, &devices.allocator, selector, policy, &err);
+  for (uint32_t i = 0; status == VYRE_OK && i < selection.term_count; ++i)
+    selection.terms[i].names_plugin = vyre__term_names(&selection.terms[i], "cuda");
+  if (status == VYRE_OK)
+    status = vyre__selection_judge(&selection, &devices, &err);
   fuzz_check_error(status, &err);
   if (status == VYRE_OK) {
     check_order(&selection);

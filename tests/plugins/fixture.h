@@ -31,7 +31,7 @@
  *     hold                launches do not end while this is not 0                     0
  *     silent              errors come without a text                                  0
  *     watch               an address, see `watched`                                   0
- * These are asked for when a context is made; 0.2 brought them:
+ * These are told with the list of devices, which a context asks for once; 0.2 brought them:
  *     grid_sync           VYRE_GRID_SYNC_… of the devices that have buffers           0
  *     cooperative_items   what the devices say                                        0
  *     timestamps          1: VYRE_CAP_TIMESTAMPS, and launches have times             0
@@ -47,6 +47,7 @@
  *
  * get() also knows, counted so far:
  *     queries, opens, loads, allocs
+ *     asks                calls of device_count
  *     dispatches          calls of dispatch that were taken
  *     cooperative_calls   of those, the cooperative ones
  *     passes_calls        calls of dispatch_passes that were taken

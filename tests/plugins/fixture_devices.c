@@ -20,6 +20,9 @@ static const struct {
 
 vyre_status fixture__device_count(uint32_t *out_count, vyre_error *err)
 {
+  const vyre_host *host = fixture__host();
+  ADD(asks, 1);
+  host->log(host->self, VYRE_LOG_DEBUG, "the fixture counts its devices");
   if (VALUE(devices_error))
     return fixture__fail(err, VALUE(devices_error),
                          IS(vendor_missing)

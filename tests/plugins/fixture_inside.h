@@ -72,6 +72,7 @@ extern const int fixture__fault;
   X(timestamps)                                                                                    \
   X(watch)                                                                                         \
   X(queries)                                                                                       \
+  X(asks)                                                                                          \
   X(opens)                                                                                         \
   X(dispatches)                                                                                    \
   X(waits)                                                                                         \
