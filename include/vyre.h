@@ -127,10 +127,14 @@ typedef struct vyre_context_options {
   }
 
 /*
- * [any] Looks for plugins, loads the sound ones, and lists their devices.  A plugin that is absent
- * or broken is no error: it is kept as a candidate with its reason.  `options` may be NULL.
- * Errors: INVALID_ARGUMENT, OUT_OF_HOST_MEMORY; for a file named in plugin_files whatever it failed
- * with.
+ * [any] Looks for plugins and loads the sound ones.  A plugin that is absent or broken is no error:
+ * it is kept as a candidate with its reason.  `options` may be NULL.  Errors: INVALID_ARGUMENT,
+ * OUT_OF_HOST_MEMORY; for a file named in plugin_files whatever it failed with.
+ *
+ * A loaded plugin is asked for its devices once, by the first call that needs to know them, since a
+ * vendor's driver may take long to start: lists of candidates and of devices ask all plugins,
+ * vyre_device_open() those that its selector can mean.  Such a call is UNSUPPORTED within a log
+ * hook that is called in the middle of the question.
  */
 VYRE_API vyre_status vyre_context_create(const vyre_context_options *options,
                                          vyre_context **out_context, vyre_error *err);
@@ -166,7 +170,10 @@ typedef struct vyre_candidate {
     (uint32_t)sizeof(vyre_candidate), 0, VYRE_OK, 0, 0, 0, 0, 0, 0                                 \
   }
 
-/* [any] Every plugin file and folder that was looked at, in order. */
+/*
+ * [any] Every plugin file and folder that was looked at, in order.  The count asks no plugin for
+ * its devices, a candidate asks all.
+ */
 VYRE_API uint32_t vyre_context_candidate_count(const vyre_context *context);
 VYRE_API vyre_status vyre_context_candidate(const vyre_context *context, uint32_t index,
                                             vyre_candidate *out_candidate, vyre_error *err);
@@ -204,7 +211,10 @@ typedef struct vyre_device_info {
 } vyre_device_info;
 /* Assign field by field: `vyre_device_info info = {0}; info.struct_size = sizeof info;` */
 
-/* [any] All devices of all loaded plugins, accelerators before CPUs. */
+/*
+ * [any] All devices of all loaded plugins, accelerators before CPUs.  The count is 0 also where
+ * they cannot be listed; vyre_context_device_info() then says why.
+ */
 VYRE_API uint32_t vyre_context_device_count(const vyre_context *context);
 VYRE_API vyre_status vyre_context_device_info(const vyre_context *context, uint32_t index,
                                               vyre_device_info *out_info, vyre_error *err);
@@ -225,9 +235,14 @@ typedef uint32_t vyre_policy;
  *
  * selector: terms separated by ',', the first that matches a device wins.  A term is a plugin name
  * ("cpu", "cuda"), a plugin name and an index ("cuda:1"), a class ("any", "gpu", "integrated"), a
- * PCI address, a UUID or a device id.  A term after '!' excludes what it matches, for a fall back
- * too; excluding terms alone mean "any" but those.  NULL takes VYRE_DEVICE from the environment,
- * else "any": discrete GPU before integrated GPU before other before CPU.
+ * PCI address, a UUID or a device id.  The name of a loaded plugin, with an index or without, means
+ * devices of that plugin alone.  A term after '!' excludes what it matches, for a fall back too;
+ * excluding terms alone mean "any" but those.  NULL takes VYRE_DEVICE from the environment, else
+ * "any": discrete GPU before integrated GPU before other before CPU.
+ *
+ * With REQUIRE, a selector of nothing but names of loaded plugins asks these for their devices, in
+ * order, up to the first that has what is meant: "cpu" starts no other vendor's driver.  Any other
+ * term, a term after '!', another policy, and a selector that nothing matches ask every plugin.
  *
  * A matching device that does not open is an error with REQUIRE; the other policies go on to the
  * next one and say so in vyre_device_choice().
@@ -265,8 +280,9 @@ VYRE_API vyre_status vyre_device_get_info(const vyre_device *device, vyre_device
                                           vyre_error *err);
 
 /*
- * [any] How it was chosen: one line a device ("cuda:0: no device matches …").  `*out_fell_back`
- * (may be NULL) tells whether the policy was needed.  The text belongs to the device.
+ * [any] How it was chosen: one line a device ("cuda:0: does not match 'cpu'"), and one for each
+ * plugin that has none or was not asked ("cuda: not looked at, …").  `*out_fell_back` (may be NULL)
+ * tells whether the policy was needed.  The text belongs to the device.
  */
 VYRE_API const char *vyre_device_choice(const vyre_device *device, bool *out_fell_back);
 
