@@ -12,6 +12,9 @@ option(VYRE_WERROR "Treat warnings as errors" "${PROJECT_IS_TOP_LEVEL}")
 option(VYRE_PORTABLE
   "Link jansson and libmd into the programs, for machines that do not have them" OFF)
 
+option(VYRE_BARE_TESTS
+  "Build the target device_tests with a header of our own in the place of cmocka's" OFF)
+
 find_package(Threads REQUIRED)
 find_package(PkgConfig)
 
@@ -34,8 +37,15 @@ macro(vyre__optional_part option module target help cure)
   endif()
 endmacro()
 
-vyre__optional_part(VYRE_BUILD_TESTS cmocka VYRE_CMOCKA "Build the tests"
-  "Install cmocka (Debian: apt-get install pkg-config libcmocka-dev) to build the tests.")
+if(VYRE_BARE_TESTS)
+  set(VYRE_BUILD_TESTS ON)
+  add_library(vyre_bare_cmocka INTERFACE)
+  target_include_directories(vyre_bare_cmocka INTERFACE "${PROJECT_SOURCE_DIR}/tests/bare")
+  add_library(PkgConfig::VYRE_CMOCKA ALIAS vyre_bare_cmocka)
+else()
+  vyre__optional_part(VYRE_BUILD_TESTS cmocka VYRE_CMOCKA "Build the tests"
+    "Install cmocka (Debian: apt-get install pkg-config libcmocka-dev) to build the tests.")
+endif()
 set(vyre__suffixes "${CMAKE_FIND_LIBRARY_SUFFIXES}")
 if(VYRE_PORTABLE)
   set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
