@@ -271,6 +271,9 @@ VYRE_FUNCTION void vyre__look_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
 {
   const vyre_u32 lane = vyre_local_id(c, 0);
   vyre_u32 low;
+  /* Acquire, by each that looks: a fence of item 0 behind the barrier would pair with what item 0
+     has read, and not with what the others have.  Item 0 passes on what all acquired: the barrier,
+     then the release in vyre__announce(). */
   if (!vyre__published(w, g->position + lane, &low))
     vyre_atomic_min_u32(&g->missing, lane, VYRE_RELAXED, VYRE_SCOPE_WORKGROUP);
   vyre_barrier(c);
