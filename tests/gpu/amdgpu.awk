@@ -1,0 +1,99 @@
+# amdgpu.awk - reads the kernels of an assembly text for an AMD GPU.  Prints
+#   ROW FILE ENTRY COUNT...       a row of the table for each kernel
+#   OP FILE ENTRY COUNT WHAT      how often the entry makes its stores or loads visible
+#   FAIL: ...                     for what must not stand there
+# Variables: file, its name; arch, "gfx90a"; kind, release or debug.
+#
+# WHAT is wb.sys and inv.sys, the write-back before a release and the invalidate after an acquire at
+# system scope, inv.agent the one of the device, barrier, and rmw: a read-modify-write.
+
+function complain(what) {
+  printf "FAIL: %s: %s: %s\n", file, entry, what
+}
+
+function finish(i) {
+  printf "ROW %s %s %d %d %d %d %d %d %d\n", file, entry, lines, uses["load"], uses["store"],
+    uses["rmw"], uses["wb.sys"], uses["inv.sys"], uses["barrier"]
+}
+
+/^vyre_entry_[A-Za-z0-9_]*:/ {
+  entry = $1
+  sub(/:.*/, "", entry)
+  lines = 0
+  split("", uses)
+}
+/^\.Lfunc_end/ && entry != "" {
+  finish()
+  for (i in uses)
+    printf "OP %s %s %d %s\n", file, entry, uses[i], i
+  entry = ""
+}
+/^\t[a-z]/ && entry != "" {
+  line = $0
+  sub(/;.*/, "", line)
+  gsub(/[ \t]+/, " ", line)
+  sub(/^ /, "", line)
+  sub(/ $/, "", line)
+  ++lines
+  uses["load"] += line ~ /^global_load/
+  uses["store"] += line ~ /^global_store/
+  uses["rmw"] += line ~ /^global_atomic/
+  uses["barrier"] += line ~ /^s_barrier/
+  if (arch == "gfx90a") {
+    uses["wb.sys"] += line ~ /^buffer_wbl2/
+    uses["inv.sys"] += line ~ /^buffer_invl2/
+    uses["inv.agent"] += line ~ /^buffer_wbinvl1_vol/
+  } else if (arch == "gfx942") {
+    uses["wb.sys"] += line ~ /^buffer_wbl2 sc0 sc1/
+    uses["inv.sys"] += line ~ /^buffer_inv sc0 sc1/
+    uses["inv.agent"] += line ~ /^buffer_inv.* sc1/
+  } else {
+    # Nothing to write back: stores go through, and are waited for where there are any.
+    uses["wb.sys"] += line ~ /^s_waitcnt_vscnt null, 0x0/
+    uses["inv.sys"] += line ~ /^buffer_gl1_inv/
+    uses["inv.agent"] += line ~ /^buffer_gl1_inv/
+  }
+  if (line ~ /^scratch_/)
+    complain("uses memory of the item: " line)
+  # A debug build looks at its fault record by such a one.
+  if (line ~ /^flat_/ && kind == "release")
+    complain("uses an address of unknown kind: " line)
+  if (line ~ /^buffer_(load|store|atomic)/)
+    complain("uses memory of the item: " line)
+  if (line ~ /^s_(swappc|setpc)_b64/ && kind == "release")
+    complain("calls something: " line)
+}
+
+# ---- what stands behind the code about each kernel ----
+
+/^ *\.amdhsa_kernel|^\t\.amdhsa_kernel/ {
+  described = $2
+  kernels++
+}
+/\.amdhsa_(private_segment_fixed_size|uses_dynamic_stack|enable_private_segment|float_round_mode_32|float_round_mode_16_64) / && $2 != 0 {
+  entry = described
+  complain($1 " is " $2)
+  entry = ""
+}
+/\.amdhsa_float_denorm_mode_(32|16_64) / && $2 != 3 {
+  entry = described
+  complain($1 " is " $2 ": denormals are lost")
+  entry = ""
+}
+/^ *- *\.args:|^ *\.name:/ {
+  if ($1 == ".name:")
+    named = $2
+}
+/^ *\.(vgpr_spill_count|private_segment_fixed_size):/ {
+  facts++
+  if ($2 != 0) {
+    entry = named
+    complain($1 " " $2)
+    entry = ""
+  }
+}
+END {
+  entry = "the file"
+  if (facts != 2 * kernels)
+    complain("says " facts " facts of " kernels " kernels")
+}
