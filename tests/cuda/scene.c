@@ -13,10 +13,10 @@ void load(uint64_t flags)
                             "resident", 1, "trap", 1, "vyre_fused", 1, "local", 3);
   const vyre_module_desc desc = {.struct_size = sizeof desc,
                                  .flags = flags,
-                                 .format = "ptx",
+                                 .format = CODE_FORMAT,
                                  .arch = "",
                                  .data = text,
-                                 .size = strlen(text),
+                                 .size = code_size(text),
                                  .name = "kernels"};
   OK(backend->module_load(device, &desc, &module, &fresh));
 }

@@ -1,9 +1,10 @@
 /*
- * support.c - the CUDA plugin on the test driver; see support.h.
+ * support.c - the CUDA plugin, or the HIP one, on the test driver; see support.h.
  */
 #include "support.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,10 +79,18 @@ bool plugin_load(const char *cuda_path, const char *nvrtc_path)
 {
   vyre_error err = VYRE_ERROR_INIT;
   vyre_backend_query_fn query = NULL;
+#ifdef VYRE_TEST_HIP
+  /* HIP's runtime and hipRTC of the tests stand on the test driver and its NVRTC. */
+  const char *runtime = getenv("VYRE_TEST_HIP_LIBRARY");
+  name_library("VYRE_HIP_LIBRARY", cuda_path ? runtime ? runtime : FORWARD_HIP : NULL);
+  name_library("VYRE_HIPRTC_LIBRARY", nvrtc_path ? FORWARD_RTC : NULL);
+  name_library("VYRE_COMGR_LIBRARY", nvrtc_path ? FORWARD_RTC : NULL);
+#endif
   name_library("VYRE_CUDA_LIBRARY", cuda_path);
   name_library("VYRE_NVRTC_LIBRARY", nvrtc_path);
   setenv("VYRE_CACHE_DIR", "off", 1);
-  void *library = dlopen(VYRE_TEST_BINARY_DIR "/lib/vyre/libvyre_cuda.so", RTLD_NOW | RTLD_LOCAL);
+  void *library =
+      dlopen(VYRE_TEST_BINARY_DIR "/lib/vyre/libvyre_" PLUGIN ".so", RTLD_NOW | RTLD_LOCAL);
   void *symbol = library ? dlsym(library, VYRE_BACKEND_QUERY_SYMBOL) : NULL;
   if (!symbol) {
     fprintf(stderr, "%s\n", dlerror());
@@ -106,10 +115,40 @@ int plugin_set_up(void **state)
 
 /* -------- kernels -------- */
 
+#ifdef VYRE_TEST_HIP
+/* As fake_nvrtc.c makes machine code: an ELF header, and the text behind it. */
+static size_t code_header(char *to)
+{
+  const Elf64_Ehdr header = {
+      .e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+      .e_ehsize = sizeof header};
+  memcpy(to, &header, sizeof header);
+  return sizeof header;
+}
+
+uint64_t code_size(const char *code)
+{
+  return sizeof(Elf64_Ehdr) + strlen(code + sizeof(Elf64_Ehdr)) + 1;
+}
+#else
+static size_t code_header(char *to)
+{
+  (void)to;
+  return 0;
+}
+
+uint64_t code_size(const char *code)
+{
+  return strlen(code);
+}
+#endif
+
 const char *ptx_of(uint32_t entries, ...)
 {
   static char text[8192];
-  int used = snprintf(text, sizeof text, ".version 9.0\n.target sm_90\n.address_size 64\n");
+  int used = (int)code_header(text);
+  used += snprintf(text + used, sizeof text - (size_t)used,
+                   ".version 9.0\n.target sm_90\n.address_size 64\n");
   va_list arguments;
   va_start(arguments, entries);
   for (uint32_t i = 0; i < entries; ++i) {
@@ -142,10 +181,10 @@ vyre_status load_try(vyre_backend_device *device, const char *ptx, vyre_backend_
                      vyre_error *err)
 {
   const vyre_module_desc desc = {.struct_size = sizeof desc,
-                                 .format = "ptx",
+                                 .format = CODE_FORMAT,
                                  .arch = "",
                                  .data = ptx,
-                                 .size = strlen(ptx),
+                                 .size = code_size(ptx),
                                  .name = "kernels"};
   return backend->module_load(device, &desc, out_module, err);
 }

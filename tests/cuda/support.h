@@ -1,6 +1,7 @@
 /*
- * support.h - the CUDA plugin on the test driver, through its table, as a host would use it: a host
- * that counts its blocks, the kernels of fake_kernels.c, and short forms of the calls.
+ * support.h - the CUDA plugin on the test driver, through its table, as a host would use it; with
+ * VYRE_TEST_HIP the HIP plugin, on the runtime of tests/hip_on_cuda on that driver.  A host that
+ * counts its blocks, the kernels of fake_kernels.c, and short forms of the calls.
  */
 #ifndef VYRE_TESTS_CUDA_SUPPORT_H
 #define VYRE_TESTS_CUDA_SUPPORT_H
@@ -18,6 +19,16 @@
 #define FAKE_DIR VYRE_TEST_BINARY_DIR "/lib/vyre-test/cuda"
 #define FAKE_CUDA FAKE_DIR "/libcuda.so.1"
 #define FAKE_NVRTC FAKE_DIR "/libnvrtc.so.13"
+
+#ifdef VYRE_TEST_HIP
+#define PLUGIN "hip"
+#define CODE_FORMAT "hsaco"
+#define FORWARD_HIP VYRE_TEST_BINARY_DIR "/lib/vyre-test/hip/libamdhip64.so.6"
+#define FORWARD_RTC VYRE_TEST_BINARY_DIR "/lib/vyre-test/hip/libhiprtc.so.6"
+#else
+#define PLUGIN "cuda"
+#define CODE_FORMAT "ptx"
+#endif
 
 /* After plugin_load(). */
 extern const fake_cuda_control *driver;
@@ -38,6 +49,8 @@ void host_drop(void *memory);
 
 /* PTX with these kernels, as `entries` pairs of name and number of bindings. */
 const char *ptx_of(uint32_t entries, ...);
+/* The size of what ptx_of() gave, which is of CODE_FORMAT. */
+uint64_t code_size(const char *code);
 
 vyre_status open_try(uint32_t index, vyre_backend_device **out_device, vyre_error *err);
 vyre_status load_try(vyre_backend_device *device, const char *ptx, vyre_backend_module **out_module,
