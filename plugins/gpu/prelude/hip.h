@@ -219,7 +219,11 @@ static VYRE__DEVICE VYRE__INLINE vyre_f64 vyre__fma(vyre_f64 a, vyre_f64 b, vyre
 
 static VYRE__DEVICE VYRE__INLINE vyre_u32 vyre__subgroup_size()
 {
+#if __has_builtin(__builtin_amdgcn_wavefrontsize)
   return __builtin_amdgcn_wavefrontsize();
+#else /* compilers before LLVM 16 have a macro */
+  return __AMDGCN_WAVEFRONT_SIZE;
+#endif
 }
 
 /* The set bits below the own lane, of all ones. */
