@@ -115,6 +115,9 @@ static void expect_lines(uint64_t from, const char *const *want)
 /* With buffers only: a launch and two records, nothing else. */
 static void a_resident_launch_is_three_calls(void **state)
 {
+#ifdef VYRE_TEST_HIP
+  skip(); /* the runtime of the tests makes calls of its own between them */
+#endif
   static const char *const want[] = {"cuCtxPushCurrent",        "cuEventRecord",
                                      "cuLaunchKernel 5,1,1 32", "cuEventRecord",
                                      "cuCtxPopCurrent",         NULL};
