@@ -253,9 +253,13 @@ static void assert_nothing_is_left(const char *what, uint64_t nth)
 static bool is_silent(const char *name)
 {
   static const char *const silent[] = {
-      "cuMemFree",      "cuMemFreeHost",  "cuMemFreeAsync",   "cuStreamDestroy",
-      "cuEventDestroy", "cuModuleUnload", "cuMemPoolDestroy", "cuDevicePrimaryCtxRelease",
-      "cuCtxPopCurrent"};
+      "cuMemFree",       "cuMemFreeHost",  "cuMemFreeAsync",   "cuStreamDestroy",
+      "cuEventDestroy",  "cuModuleUnload", "cuMemPoolDestroy", "cuDevicePrimaryCtxRelease",
+      "cuCtxPopCurrent",
+#ifdef VYRE_TEST_HIP
+      "cuDeviceGetUuid", /* a device of AMD's may have none */
+#endif
+  };
   for (size_t i = 0; i < sizeof silent / sizeof silent[0]; ++i)
     if (!strcmp(name, silent[i]))
       return true;
@@ -281,6 +285,11 @@ static void fail_each(int32_t code, bool sticky)
   for (uint32_t i = 0; driver->entry_name(i); ++i) {
     const char *name = driver->entry_name(i);
     uint64_t nth = 1;
+#ifdef VYRE_TEST_HIP
+    /* Calls of the tests' own runtime, between which an end of an object would be lost. */
+    if (!strncmp(name, "cuDevicePrimaryCtx", 18) || !strncmp(name, "cuCtxP", 6))
+      continue;
+#endif
     for (;; ++nth) {
       vyre_error err = VYRE_ERROR_INIT;
       driver->reset();
@@ -316,6 +325,9 @@ static void each_call_fails(void **state)
 
 static void each_call_kills_the_context(void **state)
 {
+#ifdef VYRE_TEST_HIP
+  skip(); /* what is in a dead device of HIP stays until the device is reset */
+#endif
   (void)state;
   fail_each(719, true);
 }
@@ -346,6 +358,9 @@ static void each_allocation_fails(void **state)
 
 static void a_kernel_that_faults(void **state)
 {
+#ifdef VYRE_TEST_HIP
+  skip(); /* HIP has one code for what CUDA has many for */
+#endif
   static const int32_t codes[] = {700, 702, 710, 714, 715, 716, 717, 718, 719, 999};
   uint32_t values[4] = {1, 2, 3, 4}, out[4];
   (void)state;
