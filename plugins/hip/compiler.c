@@ -25,7 +25,8 @@ static const char *const fixed_options[] = {"-std=c++17", "-O3", "-ffp-contract=
 
 /* -------- architectures -------- */
 
-/* The rate of the steady clock in kHz, by the reference clock of each family. */
+/* The rate of the steady clock in kHz, by the reference clock of each family as it is published;
+   not measured. */
 static uint32_t clock_khz(const char *arch)
 {
   static const struct {

@@ -156,8 +156,8 @@ vyre__gpu_code vyre__hip_device_facts(uint32_t index, vyre__gpu_facts *out_facts
   facts.memory_bytes = memory;
   facts.integrated = attribute(&from, VYRE__HIP_DEVICE_INTEGRATED) != 0;
   read_limits(&from, &facts);
-  /* Without the call for functions of a module there is no cooperative launch; the occupancy that
-     the runtime tells has been one group too high. */
+  /* Without the call for functions of a module there is no cooperative launch.  One group a unit of
+     what the runtime's occupancy says stays free: nobody has compared that with a real device. */
   facts.cooperative = vyre__hip.hipModuleLaunchCooperativeKernel &&
                       attribute(&from, VYRE__HIP_DEVICE_COOPERATIVE) != 0;
   facts.cooperative_spare = 1;
