@@ -21,7 +21,8 @@ one() {
     { echo "FAIL: $name for $2, $3" && return 1; }
 }
 
-# compile_all: all of them, two at a time.
+# compile_all: all of them, two at a time; for the first architecture, or with VYRE_TEST_ALL_TARGETS
+# for each.
 # shellcheck disable=SC2154
 compile_all() {
   local failed=0 text arch kind count
@@ -29,6 +30,7 @@ compile_all() {
     echo "SKIP: there is no $clang. Run: apt-get install $clang"
     exit 77
   fi
+  [[ ${VYRE_TEST_ALL_TARGETS:-} ]] || architectures=("${architectures[0]}")
   rm -rf "$out"
   mkdir -p "$out"
   "$texts" "$out"

@@ -189,7 +189,7 @@ static void test_refusals(void **state)
   expect_exit(&result, 2);
   spawned_free(&result);
   /* What a benchmark does not look at is not passed over. */
-  result = VYRE("bench", "engine", "--soak=1");
+  result = VYRE("bench", "start", "--soak=1");
   expect_exit(&result, 2);
   expect_err(&result, "--soak");
   spawned_free(&result);
