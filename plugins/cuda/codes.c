@@ -4,45 +4,30 @@
 #include "plugins/cuda/codes.h"
 
 #include "plugins/cuda/library.h"
+#include "plugins/gpu/codes.h"
 
-#include <stddef.h>
 #include <stdio.h>
 
-typedef struct code_row {
-  int32_t number;
-  const char *name;
-  vyre_status status;
-  bool sticky;
-} code_row;
-
-#define STICKY true
-#define PASSES false
-static const code_row rows[] = {
+static const vyre__gpu_code_row rows[] = {
 #define VYRE_CUDA_CODE(number, name, status, lasts)                                                \
   {number, "CUDA_ERROR_" #name, VYRE_ERROR_##status, lasts},
 #include "plugins/cuda/codes.def"
 #undef VYRE_CUDA_CODE
 };
 
-static const code_row *find(int32_t code)
+static const vyre__gpu_code_row *find(int32_t code)
 {
-  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i)
-    if (rows[i].number == code)
-      return &rows[i];
-  return NULL;
+  return vyre__gpu_code_find(rows, sizeof rows / sizeof rows[0], code);
 }
 
 vyre_status vyre__cuda_code_status(int32_t code)
 {
-  const code_row *row = find(code);
-  if (!code)
-    return VYRE_OK;
-  return row ? row->status : VYRE_ERROR_DISPATCH_FAILED;
+  return vyre__gpu_code_status(find(code), code);
 }
 
 bool vyre__cuda_code_is_sticky(int32_t code)
 {
-  const code_row *row = find(code);
+  const vyre__gpu_code_row *row = find(code);
   return row && row->sticky;
 }
 
@@ -68,7 +53,7 @@ bool vyre__cuda_code_is_wrong_device(int32_t code)
 
 const char *vyre__cuda_code_name(int32_t code, char *out, uint64_t size)
 {
-  const code_row *row = find(code);
+  const vyre__gpu_code_row *row = find(code);
   const char *name = row ? row->name : NULL;
   /* A newer driver has codes that the list does not; it names them. */
   if (!name && vyre__cuda.cuGetErrorName && vyre__cuda.cuGetErrorName((CUresult)code, &name) != 0)
