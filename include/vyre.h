@@ -991,8 +991,9 @@ VYRE_API vyre_status vyre_engine_input_reserve(vyre_engine *engine, uint32_t siz
 VYRE_API vyre_status vyre_engine_input_release(vyre_engine *engine, uint32_t offset);
 
 /*
- * [any] OK, QUEUE_FULL (ring or completions full: reap first), CLOSED, DEVICE_LOST, FORKED.  The
- * bytes that an item points to must not change until its completion was reaped.  A single item
+ * [any] OK, QUEUE_FULL (ring or completions full: reap first), CLOSED once stopped, DEVICE_LOST or
+ * the error of the launch that failed once the engine was given up for it, FORKED.  The bytes that
+ * an item points to must not change until its completion was reaped.  A single item
  * takes a place of the ring, of submit_many() seven take one: as many as fit are taken, in order,
  * and `*out_n` says how many.  Tickets grow in the order of the ring, but not always by one.
  */

@@ -191,18 +191,6 @@ static vyre_status wait_for_room(vyre_engine *engine, attempt_fn attempt, void *
 
 /* ---- the calls ---- */
 
-/* OK while the engine takes items, else what submit would say. */
-static vyre_status open_status(const vyre_engine *engine)
-{
-  /* Relaxed: a status and nothing behind it. */
-  vyre_status status = __atomic_load_n(&engine->aborted, __ATOMIC_RELAXED);
-  if (status == VYRE_OK)
-    status = vyre__device_check(engine->device, engine->generation, NULL);
-  if (status == VYRE_OK && vyre__ring_is_closed(engine->ring))
-    status = VYRE_ERROR_CLOSED;
-  return status;
-}
-
 typedef struct taking {
   uint32_t size;
   uint32_t marks;
@@ -214,7 +202,7 @@ static vyre_status attempt_take(vyre_engine *engine, void *call)
 {
   vyre__engine_arena *arena = &engine->arena;
   taking *one = call;
-  vyre_status status = open_status(engine);
+  vyre_status status = vyre__engine_open_status(engine);
   bool taken;
   if (status != VYRE_OK)
     return status;

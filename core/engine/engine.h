@@ -214,6 +214,12 @@ typedef struct vyre__engine_span {
 } vyre__engine_span;
 bool vyre__engine_span_finished(vyre_engine *engine, void *span, uint64_t *out_blocked);
 
+/*
+ * OK while the engine takes items; else why not: what it was given up with, DEVICE_LOST, or CLOSED
+ * for one that was stopped.
+ */
+vyre_status vyre__engine_open_status(const vyre_engine *engine);
+
 /* Submits one item whose bytes lie in a block of the arena; the block goes back with it. */
 vyre_status vyre__engine_submit_block(vyre_engine *engine, const vyre_work_item *item,
                                       uint32_t block, uint64_t *out_ticket);

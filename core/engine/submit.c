@@ -33,17 +33,38 @@ bool vyre__engine_unfinished(const vyre_engine *engine)
   return __atomic_load_n(&engine->submitted, __ATOMIC_RELAXED) != done;
 }
 
-/* OK while items are taken. */
+/* What the engine was given up with.  Relaxed: a status and nothing behind it. */
+static vyre_status given_up(const vyre_engine *engine)
+{
+  return __atomic_load_n(&engine->aborted, __ATOMIC_RELAXED);
+}
+
+/* Of an engine whose ring was seen closed by an acquire load: its closer's status is seen then. */
+static vyre_status closed_status(const vyre_engine *engine)
+{
+  const vyre_status status = given_up(engine);
+  return status != VYRE_OK ? status : VYRE_ERROR_CLOSED;
+}
+
+static vyre_status lost_status(const vyre_engine *engine)
+{
+  const vyre_status status = given_up(engine);
+  return status != VYRE_OK ? status : vyre__device_check(engine->device, engine->generation, NULL);
+}
+
+vyre_status vyre__engine_open_status(const vyre_engine *engine)
+{
+  const vyre_status status = lost_status(engine);
+  /* It may have been given up since. */
+  return status == VYRE_OK && vyre__ring_is_closed(engine->ring) ? closed_status(engine) : status;
+}
+
 static vyre_status check(const vyre_engine *engine, const vyre_work_item *items, uint32_t n)
 {
-  vyre_status status = vyre__engine_check(engine);
+  const vyre_status status = vyre__engine_check(engine);
   if (status != VYRE_OK)
     return status;
-  if (!items && n)
-    return VYRE_ERROR_INVALID_ARGUMENT;
-  /* Relaxed: a status and nothing behind it. */
-  status = __atomic_load_n(&engine->aborted, __ATOMIC_RELAXED);
-  return status != VYRE_OK ? status : vyre__device_check(engine->device, engine->generation, NULL);
+  return !items && n ? VYRE_ERROR_INVALID_ARGUMENT : lost_status(engine);
 }
 
 /*
@@ -95,7 +116,7 @@ static vyre_status submit(vyre_engine *engine, const vyre_work_item *items, uint
     vyre__touch_to_read(items, (uint64_t)n * sizeof *items);
     status = vyre__ring_reserve(engine->ring, n, &span);
     if (status != VYRE_OK)
-      return status;
+      return status == VYRE_ERROR_CLOSED ? closed_status(engine) : status;
     publish(engine, &span, items, block);
     announce(engine);
   }
