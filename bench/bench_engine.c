@@ -9,7 +9,7 @@
  * All run the same machine code on the same bytes of a resident buffer.  What is compared are
  * ratios within a round; the medians over the rounds are reported.
  */
-#include "bench/work.h"
+#include "bench/engine_bench.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,25 +17,9 @@
 
 #define DEFAULT_JOBS 10000u
 #define DEFAULT_ROUNDS 3u
-#define JOB_BYTES 1024u
 #define REPEATS 15u /* measurements of each kind in a round; the best counts */
 #define SUBMIT 500u /* jobs of one call */
 #define LIMIT UINT64_C(60000000000)
-
-typedef struct bench_run {
-  bench_device device;
-  vyre_buffer *input;
-  vyre_buffer *sums;
-  vyre_program *loop;
-  vyre_program *job;
-  vyre_engine *engine;
-  vyre_work_item *items;
-  vyre_completion *completions;
-  uint32_t *expected;
-  uint8_t *bytes;
-  uint32_t jobs;
-  uint32_t workers;
-} bench_run;
 
 /* Seconds of one round, for all jobs. */
 typedef struct bench_times {
@@ -54,7 +38,7 @@ static double processor_now(void)
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-static vyre_status fail(vyre_error *err, vyre_status code, const char *what)
+vyre_status engine_fail(vyre_error *err, vyre_status code, const char *what)
 {
   if (err) {
     err->code = code;
@@ -64,10 +48,10 @@ static vyre_status fail(vyre_error *err, vyre_status code, const char *what)
   return code;
 }
 
-static vyre_status prepare(bench_run *run, const bench_options *options, vyre_error *err)
+static vyre_status prepare(engine_bench *run, const bench_options *options, vyre_error *err)
 {
   vyre_engine_options engine = VYRE_ENGINE_OPTIONS_INIT;
-  const uint64_t size = (uint64_t)run->jobs * JOB_BYTES;
+  const uint64_t size = (uint64_t)run->jobs * ENGINE_JOB_BYTES;
   vyre_status status = bench_device_open(&run->device, options->device, err);
   uint32_t seed = 1;
   if (status != VYRE_OK)
@@ -78,20 +62,20 @@ static vyre_status prepare(bench_run *run, const bench_options *options, vyre_er
   run->expected = calloc(run->jobs, sizeof *run->expected);
   run->bytes = malloc(size);
   if (!run->items || !run->completions || !run->expected || !run->bytes)
-    return fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the jobs");
+    return engine_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the jobs");
   for (uint64_t i = 0; i < size; ++i)
     run->bytes[i] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 24);
   for (uint32_t i = 0; i < run->jobs; ++i)
-    run->items[i] =
-        (vyre_work_item){.input_offset = i * JOB_BYTES, .input_len = JOB_BYTES, .correlation = i};
+    run->items[i] = (vyre_work_item){
+        .input_offset = i * ENGINE_JOB_BYTES, .input_len = ENGINE_JOB_BYTES, .correlation = i};
   if ((status = vyre_buffer_create(run->device.device, size, &run->input, err)) != VYRE_OK ||
       (status = vyre_buffer_upload(run->input, 0, run->bytes, size, err)) != VYRE_OK ||
       (status = vyre_buffer_create(run->device.device, run->jobs * sizeof(uint32_t), &run->sums,
                                    err)) != VYRE_OK ||
-      (status = bench_program(run->device.device, "loop", run->jobs, JOB_BYTES, &run->loop, err)) !=
-          VYRE_OK ||
-      (status = bench_program(run->device.device, "job", run->jobs, JOB_BYTES, &run->job, err)) !=
-          VYRE_OK)
+      (status = bench_program(run->device.device, "loop", run->jobs, ENGINE_JOB_BYTES, &run->loop,
+                              err)) != VYRE_OK ||
+      (status = bench_program(run->device.device, "job", run->jobs, ENGINE_JOB_BYTES, &run->job,
+                              err)) != VYRE_OK)
     return status;
   engine.capacity = 1;
   while (engine.capacity < run->jobs)
@@ -102,7 +86,7 @@ static vyre_status prepare(bench_run *run, const bench_options *options, vyre_er
   return bench_start_engine(run->device.device, &engine, &run->engine, err);
 }
 
-static void discard(bench_run *run)
+static void discard(engine_bench *run)
 {
   vyre_engine_destroy(run->engine);
   vyre_program_destroy(run->job);
@@ -116,10 +100,10 @@ static void discard(bench_run *run)
   free(run->bytes);
 }
 
-static vyre_status run_loop(bench_run *run, uint32_t parts, double *out_seconds, double *out_cpu,
+static vyre_status run_loop(engine_bench *run, uint32_t parts, double *out_seconds, double *out_cpu,
                             vyre_error *err)
 {
-  const bench_push push = {.jobs = run->jobs, .job_bytes = JOB_BYTES, .parts = parts};
+  const bench_push push = {.jobs = run->jobs, .job_bytes = ENGINE_JOB_BYTES, .parts = parts};
   vyre_dispatch_options options = VYRE_DISPATCH_OPTIONS_INIT;
   vyre_buffer *buffers[2] = {run->input, run->sums};
   vyre_status status;
@@ -134,9 +118,9 @@ static vyre_status run_loop(bench_run *run, uint32_t parts, double *out_seconds,
   return status;
 }
 
-static vyre_status run_dispatches(bench_run *run, double *out_seconds, vyre_error *err)
+static vyre_status run_dispatches(engine_bench *run, double *out_seconds, vyre_error *err)
 {
-  bench_push push = {.jobs = run->jobs, .job_bytes = JOB_BYTES};
+  bench_push push = {.jobs = run->jobs, .job_bytes = ENGINE_JOB_BYTES};
   vyre_dispatch_options options = VYRE_DISPATCH_OPTIONS_INIT;
   vyre_buffer *buffers[2] = {run->input, run->sums};
   vyre_status status = VYRE_OK;
@@ -150,7 +134,7 @@ static vyre_status run_dispatches(bench_run *run, double *out_seconds, vyre_erro
 }
 
 /* Submits `count` jobs and reaps them; full rings are answered by reaping. */
-static vyre_status serve(bench_run *run, uint32_t count)
+static vyre_status serve(engine_bench *run, uint32_t count)
 {
   uint32_t submitted = 0, reaped = 0, n;
   vyre_status status = VYRE_OK;
@@ -173,7 +157,7 @@ static vyre_status serve(bench_run *run, uint32_t count)
   return VYRE_OK;
 }
 
-static vyre_status run_engine(bench_run *run, double *out_seconds, double *out_cpu, vyre_error *err)
+vyre_status engine_run(engine_bench *run, double *out_seconds, double *out_cpu, vyre_error *err)
 {
   /* Its launch may have left while the others were measured; it is there now. */
   vyre_status status = serve(run, run->jobs < 256 ? run->jobs : 256);
@@ -183,16 +167,16 @@ static vyre_status run_engine(bench_run *run, double *out_seconds, double *out_c
   *out_seconds = bench_now() - start;
   *out_cpu = processor_now() - cpu;
   if (status != VYRE_OK)
-    return fail(err, status, "the engine");
+    return engine_fail(err, status, "the engine");
   for (uint32_t i = 0; i < run->jobs; ++i)
     if (run->completions[i].status != VYRE_OK ||
         run->completions[i].result != run->expected[run->completions[i].correlation])
-      return fail(err, VYRE_ERROR_INTERNAL, "the engine gave another result than the loop");
+      return engine_fail(err, VYRE_ERROR_INTERNAL, "the engine gave another result than the loop");
   return VYRE_OK;
 }
 
 /* Until the engine's launch has left: its idle workers would disturb what comes next. */
-static void let_it_leave(bench_run *run)
+static void let_it_leave(engine_bench *run)
 {
   const struct timespec nap = {0, 1000000};
   vyre_engine_stats stats = VYRE_ENGINE_STATS_INIT;
@@ -209,13 +193,13 @@ static double best(double a, double b)
   return a == 0 || b < a ? b : a;
 }
 
-static vyre_status measure(bench_run *run, bench_times *out, vyre_error *err)
+static vyre_status measure(engine_bench *run, bench_times *out, vyre_error *err)
 {
   bench_times times = {0};
   double seconds = 0, cpu = 0;
   vyre_status status = VYRE_OK;
   for (uint32_t i = 0; i < REPEATS && status == VYRE_OK; ++i) {
-    status = run_engine(run, &seconds, &cpu, err);
+    status = engine_run(run, &seconds, &cpu, err);
     times.engine = best(times.engine, seconds);
     times.engine_cpu = best(times.engine_cpu, cpu);
     let_it_leave(run);
@@ -233,7 +217,7 @@ static vyre_status measure(bench_run *run, bench_times *out, vyre_error *err)
   return status;
 }
 
-static vyre_status check_loop(bench_run *run, vyre_error *err)
+static vyre_status check_loop(engine_bench *run, vyre_error *err)
 {
   double seconds, cpu;
   vyre_status status = run_loop(run, 1, &seconds, &cpu, err);
@@ -242,7 +226,7 @@ static vyre_status check_loop(bench_run *run, vyre_error *err)
   return status;
 }
 
-static void tell(const bench_run *run, const bench_options *options, uint32_t round,
+static void tell(const engine_bench *run, const bench_options *options, uint32_t round,
                  const bench_times *t)
 {
   if (options->progress)
@@ -254,7 +238,7 @@ static void tell(const bench_run *run, const bench_options *options, uint32_t ro
             t->dispatch * 1e3, t->dispatch / t->engine);
 }
 
-static void report_rounds(bench_report *report, const bench_run *run, const bench_times *times,
+static void report_rounds(bench_report *report, const engine_bench *run, const bench_times *times,
                           uint32_t rounds, double *values)
 {
   const double workers = run->workers, jobs = run->jobs;
@@ -292,7 +276,7 @@ static void report_rounds(bench_report *report, const bench_run *run, const benc
 }
 
 /* All jobs again and again, every result checked; the launch may leave and come back meanwhile. */
-static vyre_status soak(bench_run *run, const bench_options *options, bench_report *report,
+static vyre_status soak(engine_bench *run, const bench_options *options, bench_report *report,
                         vyre_error *err)
 {
   const double start = bench_now(), end = start + options->soak;
@@ -301,7 +285,7 @@ static vyre_status soak(bench_run *run, const bench_options *options, bench_repo
   uint64_t laps = 0;
   vyre_status status = VYRE_OK;
   while (status == VYRE_OK && bench_now() < end) {
-    status = run_engine(run, &seconds, &cpu, err);
+    status = engine_run(run, &seconds, &cpu, err);
     laps += 1;
     if (laps % 64 == 0)
       let_it_leave(run);
@@ -315,7 +299,7 @@ static vyre_status soak(bench_run *run, const bench_options *options, bench_repo
     return status;
   status = vyre_engine_get_stats(run->engine, &stats, err);
   snprintf(report->title, sizeof report->title, "engine, soaked: %u jobs of %u bytes a lap",
-           run->jobs, JOB_BYTES);
+           run->jobs, ENGINE_JOB_BYTES);
   snprintf(report->device, sizeof report->device, "%.30s (%.60s)", run->device.info.selector,
            run->device.info.name);
   bench_report_value(report, "time", bench_now() - start, "s");
@@ -331,15 +315,16 @@ static vyre_status soak(bench_run *run, const bench_options *options, bench_repo
 vyre_status bench_engine(const bench_options *options, bench_report *report, vyre_error *err)
 {
   const uint32_t rounds = options->rounds ? options->rounds : DEFAULT_ROUNDS;
-  bench_run run = {.jobs = options->jobs ? options->jobs : DEFAULT_JOBS};
+  engine_bench run = {.jobs = options->jobs ? options->jobs : DEFAULT_JOBS};
   bench_times *times = calloc(rounds, sizeof *times);
   double *values = calloc(rounds, sizeof *values);
   vyre_status status;
-  if (!times || !values || (uint64_t)run.jobs * JOB_BYTES > UINT32_MAX) {
+  if (!times || !values || (uint64_t)run.jobs * ENGINE_JOB_BYTES > UINT32_MAX) {
     free(times);
     free(values);
-    return fail(err, times && values ? VYRE_ERROR_INVALID_ARGUMENT : VYRE_ERROR_OUT_OF_HOST_MEMORY,
-                "the number of jobs or rounds");
+    return engine_fail(
+        err, times && values ? VYRE_ERROR_INVALID_ARGUMENT : VYRE_ERROR_OUT_OF_HOST_MEMORY,
+        "the number of jobs or rounds");
   }
   status = prepare(&run, options, err);
   if (status == VYRE_OK)
@@ -358,10 +343,11 @@ vyre_status bench_engine(const bench_options *options, bench_report *report, vyr
   }
   if (status == VYRE_OK) {
     snprintf(report->title, sizeof report->title, "engine: %u jobs of %u bytes, %u worker%s",
-             run.jobs, JOB_BYTES, run.workers, run.workers == 1 ? "" : "s");
+             run.jobs, ENGINE_JOB_BYTES, run.workers, run.workers == 1 ? "" : "s");
     snprintf(report->device, sizeof report->device, "%.30s (%.60s)", run.device.info.selector,
              run.device.info.name);
     report_rounds(report, &run, times, rounds, values);
+    status = engine_beside_bare(&run, rounds, report, err);
   }
   discard(&run);
   free(times);

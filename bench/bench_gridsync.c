@@ -103,6 +103,8 @@ vyre_status bench_gridsync(const bench_options *options, bench_report *report, v
   if (status != VYRE_OK)
     return status;
   status = bench_device_open(&bench.device, options->device, err);
+  if (status == VYRE_OK)
+    status = bench_bare_open(&bench.device, report, &bench.bare, err);
   if (status == VYRE_OK) {
     describe(&bench);
     status = ping_pong(&bench, "ping-pong before, one way", err);
@@ -112,6 +114,7 @@ vyre_status bench_gridsync(const bench_options *options, bench_report *report, v
       status = cells[i].run(&bench, err);
   if (status == VYRE_OK)
     status = ping_pong(&bench, "ping-pong after, one way", err);
+  bench_bare_close(&bench.bare);
   bench_device_close(&bench.device);
   return status;
 }

@@ -5,6 +5,7 @@
  *   gridsync_rounds.c    contestants by turns, medians
  *   gridsync_subject.c   a program with its memory, and the ways to run it
  *   gridsync_steps.c     cost of a segment: steps over words; the empty segment
+ *   gridsync_bare.c      the same steps by bare calls of the driver
  *   gridsync_reach.c     reachability in a graph, against others
  *   gridsync_graph.c     graphs, and the breadth-first search by one thread
  *   gridsync_words.c, gridsync_hops.c   the work, in the kernel language
@@ -12,6 +13,7 @@
 #ifndef VYRE_BENCH_GRIDSYNC_BENCH_H
 #define VYRE_BENCH_GRIDSYNC_BENCH_H
 
+#include "bench/bare_peer.h"
 #include "bench/peers/graphs.h"
 #include "bench/work.h"
 
@@ -20,6 +22,7 @@ typedef struct gridsync_bench {
   const bench_options *options;
   bench_report *report;
   bench_device device;
+  bench_bare_peer bare;
   uint32_t rounds, ms;
   uint32_t segments, passes, words, edges; /* the most of each */
 } gridsync_bench;
@@ -130,6 +133,34 @@ void gridsync_report_auto(const gridsync_bench *bench, const char *cell, gridsyn
 
 /* "CELL: WHAT" in `buffer`, which it returns. */
 const char *gridsync_row_name(char buffer[BENCH_NAME_SIZE], const char *cell, const char *what);
+
+/* ---- gridsync_bare.c ---- */
+
+#define GRIDSYNC_MANY_STEPS 64u /* from here on launches are what a run of few words is */
+#define GRIDSYNC_FEW_WORDS (1u << 16)
+
+typedef struct gridsync_bare {
+  const gridsync_bench *bench;
+  uint32_t form, segments, passes;
+} gridsync_bare;
+
+/* Steps over words, and what has to come out in a (which = 0) or b. */
+typedef struct gridsync_bare_work {
+  const uint32_t *first, *expected;
+  uint32_t words, segments, passes, which;
+} gridsync_bare_work;
+
+/* A contestant for each form, absent without the module; each is run and checked once. */
+vyre_status gridsync_enter_bare(const gridsync_bench *bench, const char *cell,
+                                const gridsync_bare_work *work,
+                                gridsync_bare bare[BENCH_BARE_STEP_FORMS],
+                                gridsync_contestant out_contestants[BENCH_BARE_STEP_FORMS],
+                                vyre_error *err);
+
+/* Rows for those from `first` on in the list, and AUTO against them; a run is so many steps. */
+void gridsync_report_bare(const gridsync_bench *bench, const char *cell, gridsync_figures *figures,
+                          const gridsync_contestant *list, uint32_t first, uint32_t steps,
+                          uint32_t words);
 
 /* ---- cells ---- */
 

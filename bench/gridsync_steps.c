@@ -115,18 +115,29 @@ static void report(const gridsync_bench *bench, const char *cell, const steps *s
     bench_report_value(bench->report, gridsync_row_name(name, cell, "host / native"),
                        gridsync_ratio(figures, GRIDSYNC_HOST, GRIDSYNC_NATIVE), "ratio");
   gridsync_report_auto(bench, cell, figures, list);
+  gridsync_report_bare(bench, cell, figures, list, GRIDSYNC_WAYS, all, s->words);
 }
 
 static vyre_status enter_and_measure(const gridsync_bench *bench, const char *cell, const steps *s,
                                      gridsync_subject *subject, vyre_error *err)
 {
-  gridsync_contestant list[GRIDSYNC_WAYS];
+  const gridsync_bare_work work = {.first = subject->first[0],
+                                   .expected = subject->expected,
+                                   .words = s->words,
+                                   .segments = s->segments,
+                                   .passes = s->passes,
+                                   .which = subject->result_buffer};
+  gridsync_bare bare[BENCH_BARE_STEP_FORMS];
+  gridsync_contestant list[GRIDSYNC_WAYS + BENCH_BARE_STEP_FORMS];
   gridsync_figures figures = {0};
   vyre_status status = gridsync_subject_open(subject, bench, err);
   for (uint32_t way = 0; way < GRIDSYNC_WAYS && status == VYRE_OK; ++way)
     status = gridsync_enter(subject, bench, cell, way, &list[way], err);
   if (status == VYRE_OK)
-    status = gridsync_measure(bench, cell, list, GRIDSYNC_WAYS, &figures, err);
+    status = gridsync_enter_bare(bench, cell, &work, bare, list + GRIDSYNC_WAYS, err);
+  if (status == VYRE_OK)
+    status = gridsync_measure(bench, cell, list, GRIDSYNC_WAYS + BENCH_BARE_STEP_FORMS, &figures,
+                              err);
   if (status == VYRE_OK)
     report(bench, cell, s, &figures, list);
   gridsync_figures_free(&figures);
