@@ -3,6 +3,7 @@
  * line, the kernel's code, messages and statistics.  The work is done in tools/scan/.
  */
 #include "tools/cli.h"
+#include "tools/devices_of.h"
 #include "tools/scan/automaton.h"
 #include "tools/scan/engine_scan.h"
 #include "tools/scan/printer.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 static const char help[] =
-    "Usage: vyre scan -r RULES [-r RULES...] [--device SEL] [--engine auto|force|disable]\n"
+    "Usage: vyre scan -r RULES [-r RULES...] [--device SEL...] [--engine auto|force|disable]\n"
     "                 [--json] [--count] [--quiet] [--stats] PATH...\n"
     "\n"
     "Finds every occurrence of many byte strings in files and trees.\n"
@@ -29,7 +30,9 @@ static const char help[] =
     "                     is the rest of the line after the first blanks; it knows \\xHH \\n \\r\n"
     "                     \\t \\0 \\\\, and (?i) in front ignores ASCII case.  Several files are "
     "one\n"
-    "  -d, --device SEL   which device, see `vyre devices`; default: VYRE_DEVICE, else the best\n"
+    "  -d, --device SEL   which device, see `vyre devices`; default: VYRE_DEVICE, else the best.\n"
+    "                     Given again, all of them share the work; NAME:* is every device that\n"
+    "                     plugin NAME has\n"
     "      --engine MODE  auto: persistent if the device promises it, else batched launches;\n"
     "                     force: persistent or an error; disable: batched launches\n"
     "      --json         one object a line: path, offset, length, rule; path_b64 in place of\n"
@@ -62,7 +65,8 @@ static const char help[] =
 typedef struct request {
   const char **rules; /* room for every argument */
   size_t rule_files;
-  const char *device;
+  const char **devices; /* likewise */
+  size_t device_count;
   vyre__scan_options scan;
   bool json, count, quiet, stats;
 } request;
@@ -72,8 +76,7 @@ typedef struct job {
   vyre__automaton automaton;
   vyre__walk_list list;
   vyre__printer printer;
-  vyre_context *context;
-  vyre_device *device;
+  cli_devices devices;
   char *image; /* of the bundle */
   vyre_bundle *bundle;
   vyre_code code[MAX_CODE];
@@ -137,7 +140,7 @@ static bool parse(int argc, char **argv, request *r, int *out_exit)
       r->rules[r->rule_files++] = optarg;
       break;
     case 'd':
-      r->device = optarg;
+      r->devices[r->device_count++] = optarg;
       break;
     case 'e':
       if (!parse_mode(optarg, &r->scan.mode)) {
@@ -278,31 +281,42 @@ static bool on_file(void *self, const char *path, const vyre__scan_match *matche
   return !j->print_failed;
 }
 
-static void print_stats(const job *j, double seconds)
+static void print_devices(const job *j)
 {
   char device[256];
+  uint32_t i;
 
+  for (i = 0; i < j->devices.count; i++) {
+    fprintf(stderr,
+            "device    %s, %" PRIu64 " pieces\n"
+            "engine    %s\n",
+            cli_device_text(j->devices.devices[i], device, sizeof device), j->stats.share[i],
+            j->stats.choice[i]);
+  }
+}
+
+static void print_stats(const job *j, double seconds)
+{
   fflush(stdout);
   fprintf(stderr,
           "files     %" PRIu64 "\n"
           "bytes     %" PRIu64 "\n"
           "matches   %" PRIu64 "\n"
           "errors    %" PRIu64 "\n"
-          "rules     %" PRIu32 ", %s automaton of %" PRIu32 " states, %" PRIu32 " bytes\n"
-          "device    %s\n"
-          "engine    %s\n"
+          "rules     %" PRIu32 ", %s automaton of %" PRIu32 " states, %" PRIu32 " bytes\n",
+          j->stats.files, j->stats.bytes, j->stats.matches,
+          j->stats.errors + (uint64_t)j->list.errors, vyre__rules_count(j->rules),
+          j->automaton.form == VYRE__AUTOMATON_DENSE ? "dense" : "compact", j->automaton.states,
+          j->automaton.blob_size);
+  print_devices(j);
+  fprintf(stderr,
           "workers   %" PRIu32 "\n"
           "seconds   %.6f\n"
           "GB/s      %.3f\n"
           "launches  %" PRIu64 "\n"
           "pieces    %" PRIu64 ", %" PRIu64 " of them again for want of room\n",
-          j->stats.files, j->stats.bytes, j->stats.matches,
-          j->stats.errors + (uint64_t)j->list.errors, vyre__rules_count(j->rules),
-          j->automaton.form == VYRE__AUTOMATON_DENSE ? "dense" : "compact", j->automaton.states,
-          j->automaton.blob_size, cli_device_text(j->device, device, sizeof device),
-          j->stats.choice, j->stats.workers, seconds,
-          seconds > 0 ? (double)j->stats.bytes * 1e-9 / seconds : 0.0, j->stats.launches,
-          j->stats.pieces, j->stats.retries);
+          j->stats.workers, seconds, seconds > 0 ? (double)j->stats.bytes * 1e-9 / seconds : 0.0,
+          j->stats.launches, j->stats.pieces, j->stats.retries);
 }
 
 /* ---- the scan ---- */
@@ -343,8 +357,8 @@ static vyre_status scan(job *j, const request *r, char **paths, size_t count, vy
   }
   sink.progress = isatty(STDERR_FILENO) && !r->quiet ? on_progress : NULL;
   errno = 0;
-  status = vyre__scan_run(j->device, j->rules, &j->automaton, j->code, j->code_count, &j->list,
-                          &r->scan, &sink, &j->stats, err);
+  status = vyre__scan_run(j->devices.devices, j->devices.count, j->rules, &j->automaton, j->code,
+                          j->code_count, &j->list, &r->scan, &sink, &j->stats, err);
   clear_progress(j);
   return status;
 }
@@ -366,14 +380,14 @@ static int scan_paths(job *j, const request *r, char **paths, size_t count)
     cli_report(NULL, &err);
     return CLI_ERROR;
   }
-  if (!cli_device(r->device, &j->context, &j->device)) {
+  if (!cli_devices_open(r->devices, r->device_count, VYRE__TEAM_MOST, &j->devices)) {
     return CLI_ERROR;
   }
   collect_code(j);
   start = now();
   if (scan(j, r, paths, count, &err) != VYRE_OK) {
     cli_report(NULL, &err);
-    if (j->stats.choice[0] != '\0') { /* it had begun */
+    if (j->stats.choice[0][0] != '\0') { /* it had begun */
       cli_error("truncated: the scan ended early; %" PRIu64 " of %zu files are complete",
                 j->stats.files, j->list.count);
     }
@@ -399,23 +413,22 @@ static int run(int argc, char **argv)
 
   memset(&r, 0, sizeof r);
   r.rules = calloc((size_t)argc, sizeof *r.rules);
-  if (r.rules == NULL) {
+  r.devices = calloc((size_t)argc, sizeof *r.devices);
+  if (r.rules == NULL || r.devices == NULL) {
     cli_error("no memory for the command line");
-    return CLI_ERROR;
-  }
-  if (parse(argc, argv, &r, &exit_status)) {
+  } else if (parse(argc, argv, &r, &exit_status)) {
     j.quiet = r.quiet;
     exit_status = scan_paths(&j, &r, argv + optind, (size_t)(argc - optind));
     vyre__printer_close(&j.printer);
     vyre__walk_destroy(&j.list);
-    vyre_device_close(j.device);
-    vyre_context_destroy(j.context);
+    cli_devices_close(&j.devices);
     vyre_bundle_destroy(j.bundle);
     free(j.image);
     vyre__automaton_destroy(&j.automaton);
     vyre__rules_destroy(j.rules);
   }
   free(r.rules);
+  free(r.devices);
   return exit_status;
 }
 

@@ -20,9 +20,12 @@
 
 #include <cmocka.h>
 
+#define DEVICES 3u
+
 typedef struct fixture {
   vyre_context *context;
-  vyre_device *device;
+  vyre_device *devices[DEVICES]; /* one, opened again and again */
+  uint32_t device_count;         /* so many are used */
   char *image;
   vyre_bundle *bundle;
   const vyre_code *code;
@@ -55,7 +58,10 @@ static int set_up(void **state)
   (void)state;
   request.selector = "cpu";
   assert_int_equal(vyre_context_create(NULL, &f.context, &err), VYRE_OK);
-  assert_int_equal(vyre_device_open(f.context, &request, &f.device, &err), VYRE_OK);
+  for (i = 0; i < DEVICES; i++) {
+    assert_int_equal(vyre_device_open(f.context, &request, &f.devices[i], &err), VYRE_OK);
+  }
+  f.device_count = 1;
   f.image = read_whole(VYRE_TEST_BINARY_DIR "/lib/vyre/scan.vyreb", &size);
   assert_non_null(f.image);
   assert_int_equal(vyre_bundle_open(f.image, size, &f.bundle, &err), VYRE_OK);
@@ -85,7 +91,9 @@ static int tear_down(void **state)
   vyre__rules_destroy(f.rules);
   vyre_bundle_destroy(f.bundle);
   free(f.image);
-  vyre_device_close(f.device);
+  for (uint32_t i = 0; i < DEVICES; i++) {
+    vyre_device_close(f.devices[i]);
+  }
   vyre_context_destroy(f.context);
   return 0;
 }
@@ -132,8 +140,8 @@ static vyre_status scan(size_t refuse_after, char **out_text, size_t *out_size,
   c.refuse_after = refuse_after;
   status = vyre__printer_open(&c.printer, stream, VYRE__PRINT_JSON, f.rules, err);
   if (status == VYRE_OK) {
-    status = vyre__scan_run(f.device, f.rules, &f.automaton, f.code, f.code_count, &f.list,
-                            &options, &sink, stats, err);
+    status = vyre__scan_run(f.devices, f.device_count, f.rules, &f.automaton, f.code, f.code_count,
+                            &f.list, &options, &sink, stats, err);
     vyre__printer_close(&c.printer);
   }
   assert_int_equal(fclose(stream), 0);
@@ -178,6 +186,39 @@ static void test_failing_memory(void **state)
   free(want);
 }
 
+/* The same output on any number of devices, all of which take a share. */
+static void test_several_devices(void **state)
+{
+  vyre_error err = VYRE_ERROR_INIT;
+  char *want = NULL, *text = NULL;
+  size_t want_size = 0, size = 0;
+  vyre__scan_stats stats = {0};
+
+  (void)state;
+  assert_int_equal(scan(SIZE_MAX, &want, &want_size, &stats, &err), VYRE_OK);
+  for (f.device_count = 2; f.device_count <= DEVICES; f.device_count++) {
+    uint64_t pieces = 0;
+    uint32_t i;
+    assert_int_equal(scan(SIZE_MAX, &text, &size, &stats, &err), VYRE_OK);
+    assert_int_equal(size, want_size);
+    assert_memory_equal(text, want, size);
+    for (i = 0; i < f.device_count; i++) {
+      assert_true(stats.share[i] > 0);
+      pieces += stats.share[i];
+    }
+    assert_int_equal(pieces, stats.pieces);
+    free(text);
+  }
+  f.device_count = VYRE__TEAM_MOST + 1;
+  assert_int_equal(scan(SIZE_MAX, &text, &size, &stats, &err), VYRE_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(size, 0);
+  free(text);
+  f.device_count = 2;
+  test_failing_memory(NULL);
+  f.device_count = 1;
+  free(want);
+}
+
 /* A large file with a match or two at every byte: it comes in many calls, in order, and no call has
    more than what is kept and a bank's worth. */
 typedef struct stream {
@@ -218,8 +259,8 @@ static void scan_stream(const vyre__walk_list *list, size_t refuse_after, bool c
 
   memset(out_stream, 0, sizeof *out_stream);
   out_stream->refuse_after = refuse_after;
-  assert_int_equal(vyre__scan_run(f.device, f.rules, &f.automaton, f.code, f.code_count, list,
-                                  &options, &sink, stats, &err),
+  assert_int_equal(vyre__scan_run(f.devices, f.device_count, f.rules, &f.automaton, f.code,
+                                  f.code_count, list, &options, &sink, stats, &err),
                    VYRE_OK);
 }
 
@@ -352,9 +393,9 @@ static void test_file_went_away(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_failing_memory), cmocka_unit_test(test_many_matches),
-      cmocka_unit_test(test_refusing_sink),  cmocka_unit_test(test_file_changes),
-      cmocka_unit_test(test_file_went_away),
+      cmocka_unit_test(test_failing_memory), cmocka_unit_test(test_several_devices),
+      cmocka_unit_test(test_many_matches),   cmocka_unit_test(test_refusing_sink),
+      cmocka_unit_test(test_file_changes),   cmocka_unit_test(test_file_went_away),
   };
 
   return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -334,6 +334,31 @@ static void test_stats(void **state)
   spawned_free(&result);
 }
 
+/* The same lines from several engines as from one, and what cannot be selected. */
+static void test_several_devices(void **state)
+{
+  const place *p = *state;
+  spawned result;
+
+  put(p->tree, "a", "SECRETSECRET");
+  put(p->tree, "b", "SECRET");
+  result =
+      VYRE("scan", "-r", p->rules, "-d", "cpu", "-d", "cpu:0", "-d", "cpu:*", "--stats", p->tree);
+  expect_exit(&result, 0);
+  EXPECT_LINES(&result, p->tree, "a:0:key", "a:6:key", "b:0:key");
+  expect_err(&result, "device    cpu:0");
+  spawned_free(&result);
+  result = VYRE("scan", "-r", p->rules, "-d", "cpu", "-d", "nosuch:*", p->tree);
+  expect_exit(&result, 2);
+  expect_err(&result, "plugin 'nosuch' has no device here");
+  assert_int_equal(result.out_size, 0);
+  spawned_free(&result);
+  result = VYRE("scan", "-r", p->rules, "-d", "cpu", "-d", "nosuch", p->tree);
+  expect_exit(&result, 2);
+  expect_err(&result, "fix: ");
+  spawned_free(&result);
+}
+
 static void test_output_errors(void **state)
 {
   static const spawn_stdout broken[] = {SPAWN_FULL, SPAWN_BROKEN, SPAWN_CLOSED};
@@ -431,6 +456,7 @@ int main(void)
       TEST(test_bad_rules),
       TEST(test_json),
       TEST(test_stats),
+      TEST(test_several_devices),
       TEST(test_output_errors),
       TEST(test_output_broken_early),
       TEST(test_usage),

@@ -9,8 +9,8 @@
 #include "tools/scan/engine_scan.h"
 
 #include "tools/scan/file_reader.h"
-#include "tools/scan/matcher.h"
 #include "tools/scan/support.h"
+#include "tools/scan/team.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +50,7 @@ typedef struct scan {
   const vyre__scan_options *options;
   const vyre__scan_sink *sink;
   const uint32_t *lengths; /* of the rules' patterns */
-  vyre__matcher *matcher;
+  vyre__team team;
   uint8_t *tail; /* the last bytes of the piece before, `overlap` at most */
   uint32_t overlap, fresh;
   uint32_t min_length;
@@ -259,7 +259,7 @@ static void hand_over(scan *s)
   }
 }
 
-/* ---- events of the matcher ---- */
+/* ---- events of the matchers ---- */
 
 static bool on_match(void *self, void *owner, uint64_t end, uint32_t rule)
 {
@@ -343,14 +343,15 @@ static uint32_t keep_tail(scan *s, const uint8_t *bytes, uint32_t size)
 static vyre_status scan_pieces(scan *s, open_file *file, vyre__file_reader *reader, vyre_error *err)
 {
   uint64_t position = 0; /* of the next fresh byte */
-  uint32_t prefix = 0, got = 0, slot = 0;
+  uint32_t prefix = 0, got = 0;
+  vyre__team_slot slot = {0, 0};
   vyre_status status;
   piece *added;
   uint8_t *bytes;
   bool more = true;
 
   while (more && !s->sink_failed) {
-    status = vyre__matcher_take(s->matcher, &bytes, &slot, err);
+    status = vyre__team_take(&s->team, &bytes, &slot, err);
     if (status != VYRE_OK) {
       return status;
     }
@@ -359,7 +360,7 @@ static vyre_status scan_pieces(scan *s, open_file *file, vyre__file_reader *read
     s->stats->bytes += got;
     if (got == 0 || prefix + got < s->min_length) {
       prefix = more ? keep_tail(s, bytes, prefix + got) : 0;
-      vyre__matcher_put_back(s->matcher, slot);
+      vyre__team_put_back(&s->team, slot);
     } else {
       const uint32_t size = prefix + got, before = prefix;
       prefix = more ? keep_tail(s, bytes, size) : 0;
@@ -367,7 +368,7 @@ static vyre_status scan_pieces(scan *s, open_file *file, vyre__file_reader *read
       if (added == NULL) {
         return SCAN_NO_MEMORY(err, "the pieces of a file");
       }
-      status = vyre__matcher_submit(s->matcher, slot, added, position - before, before, size, err);
+      status = vyre__team_submit(&s->team, slot, added, position - before, before, size, err);
       if (status != VYRE_OK) {
         return status;
       }
@@ -411,7 +412,7 @@ static void fill_stats(const scan *s)
 {
   vyre__matcher_stats stats;
 
-  vyre__matcher_get_stats(s->matcher, &stats);
+  vyre__team_get_stats(&s->team, &stats, s->stats->share);
   s->stats->pieces = stats.items;
   s->stats->retries = stats.retries;
   s->stats->launches = stats.launches;
@@ -421,9 +422,9 @@ static void fill_stats(const scan *s)
   s->stats->bank_records = stats.bank_records;
 }
 
-static vyre_status prepare(scan *s, vyre_device *device, const vyre__rules *rules,
-                           const vyre__automaton *automaton, const vyre_code *code,
-                           uint32_t code_count, vyre_error *err)
+static vyre_status prepare(scan *s, vyre_device *const *devices, uint32_t device_count,
+                           const vyre__rules *rules, const vyre__automaton *automaton,
+                           const vyre_code *code, uint32_t code_count, vyre_error *err)
 {
   const vyre__matcher_events events = {s, on_match, on_done};
   const uint32_t rule_count = vyre__rules_count(rules);
@@ -443,17 +444,18 @@ static vyre_status prepare(scan *s, vyre_device *device, const vyre__rules *rule
   for (i = 0; i < rule_count; i++) {
     lengths[i] = vyre__rules_get(rules, i).pattern_length;
   }
-  status = vyre__matcher_create(device, automaton, code, code_count, &options, &events, &s->matcher,
-                                err);
-  if (status == VYRE_OK) {
-    snprintf(s->stats->choice, sizeof s->stats->choice, "%s", vyre__matcher_choice(s->matcher));
+  status = vyre__team_open(&s->team, devices, device_count, automaton, code, code_count, &options,
+                           &events, err);
+  for (i = 0; status == VYRE_OK && i < device_count; i++) {
+    snprintf(s->stats->choice[i], sizeof s->stats->choice[i], "%s",
+             vyre__matcher_choice(s->team.matchers[i]));
   }
   return status;
 }
 
-vyre_status vyre__scan_run(vyre_device *device, const vyre__rules *rules,
-                           const vyre__automaton *automaton, const vyre_code *code,
-                           uint32_t code_count, const vyre__walk_list *list,
+vyre_status vyre__scan_run(vyre_device *const *devices, uint32_t device_count,
+                           const vyre__rules *rules, const vyre__automaton *automaton,
+                           const vyre_code *code, uint32_t code_count, const vyre__walk_list *list,
                            const vyre__scan_options *options, const vyre__scan_sink *sink,
                            vyre__scan_stats *out_stats, vyre_error *err)
 {
@@ -467,19 +469,17 @@ vyre_status vyre__scan_run(vyre_device *device, const vyre__rules *rules,
   s.sink = sink;
   s.keep = options->keep != 0 ? options->keep : KEEP_MATCHES;
   s.stats = out_stats;
-  status = prepare(&s, device, rules, automaton, code, code_count, err);
+  status = prepare(&s, devices, device_count, rules, automaton, code, code_count, err);
   for (i = 0; status == VYRE_OK && i < list->count && !s.sink_failed; i++) {
     status = scan_file(&s, &list->files[i], err);
     hand_over(&s);
   }
   if (status == VYRE_OK && !s.sink_failed) {
-    status = vyre__matcher_flush(s.matcher, err);
+    status = vyre__team_flush(&s.team, err);
     hand_over(&s);
   }
-  if (s.matcher != NULL) {
-    fill_stats(&s);
-  }
-  vyre__matcher_destroy(s.matcher); /* nothing tells of files any more */
+  fill_stats(&s);
+  vyre__team_close(&s.team); /* nothing tells of files any more */
   while (s.queue_count != 0) {
     free_file(s.queue[s.queue_first]);
     s.queue_first = (s.queue_first + 1) % s.queue_capacity;

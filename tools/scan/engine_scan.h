@@ -1,10 +1,10 @@
 /*
- * engine_scan.h - scans files through the engine: cuts them into pieces, gathers the matches of
- * each file, and hands files over in the order of the list.
+ * engine_scan.h - scans files through the engines of one device or several: cuts them into pieces,
+ * gathers the matches of each file, and hands files over in the order of the list.
  *
  * Pieces of a file overlap by the longest pattern less one byte; a match belongs to the piece in
  * whose fresh bytes it ends, so each is found exactly once wherever the edges lie.  Later files are
- * read and scanned while an earlier one is not complete.  Memory is the engine's region and bank,
+ * read and scanned while an earlier one is not complete.  Memory is each engine's region and bank,
  * and the matches of pieces in flight or of files behind the first one that is not complete: it
  * grows neither with the bytes scanned nor with the matches found.
  */
@@ -12,6 +12,7 @@
 #define VYRE_SCAN_ENGINE_SCAN_H
 
 #include "tools/scan/automaton.h"
+#include "tools/scan/team.h"
 #include "tools/scan/walk.h"
 
 #include "vyre.h"
@@ -54,17 +55,21 @@ typedef struct vyre__scan_stats {
   uint32_t workers;
   uint32_t bank_records;
   bool persistent;
-  char choice[256]; /* "persistent: …", mode and why */
+  /* Of each device: */
+  uint64_t share[VYRE__TEAM_MOST];   /* pieces that it took */
+  char choice[VYRE__TEAM_MOST][256]; /* "persistent: …", mode and why */
 } vyre__scan_stats;
 
 /*
- * Scans `list`.  `code` has rows for the handler `scan`.  What concerns one file is told to the
- * sink and counted in `errors`, and the scan goes on; an error that is returned ended it, and the
- * files that were not handed over are missing.  `out_stats` is filled in any case.
+ * Scans `list` on all of the devices (1 to VYRE__TEAM_MOST), an engine each; what is found and how
+ * it is told does not depend on them.  `code` has rows for the handler `scan`.  What concerns one
+ * file is told to the sink and counted in `errors`, and the scan goes on; an error that is returned
+ * ended it, and the files that were not handed over are missing.  `out_stats` is filled in any
+ * case.
  */
-vyre_status vyre__scan_run(vyre_device *device, const vyre__rules *rules,
-                           const vyre__automaton *automaton, const vyre_code *code,
-                           uint32_t code_count, const vyre__walk_list *list,
+vyre_status vyre__scan_run(vyre_device *const *devices, uint32_t device_count,
+                           const vyre__rules *rules, const vyre__automaton *automaton,
+                           const vyre_code *code, uint32_t code_count, const vyre__walk_list *list,
                            const vyre__scan_options *options, const vyre__scan_sink *sink,
                            vyre__scan_stats *out_stats, vyre_error *err);
 

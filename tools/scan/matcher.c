@@ -551,9 +551,12 @@ vyre_status vyre__matcher_submit(vyre__matcher *m, uint32_t slot, void *owner, u
   return submit_item(m, it, err);
 }
 
-vyre_status vyre__matcher_poll(vyre__matcher *m, vyre_error *err)
+vyre_status vyre__matcher_look(vyre__matcher *m, uint32_t *out_room, vyre_error *err)
 {
-  return step(m, 0, err);
+  const vyre_status status = m->free_slot_count < m->options.slots / 2 ? step(m, 0, err) : VYRE_OK;
+
+  *out_room = m->free_slot_count;
+  return status;
 }
 
 vyre_status vyre__matcher_flush(vyre__matcher *m, vyre_error *err)

@@ -66,8 +66,8 @@ void vyre__matcher_put_back(vyre__matcher *matcher, uint32_t slot);
 vyre_status vyre__matcher_submit(vyre__matcher *matcher, uint32_t slot, void *owner, uint64_t base,
                                  uint32_t prefix, uint32_t size, vyre_error *err);
 
-/* Tells what is there, without waiting. */
-vyre_status vyre__matcher_poll(vyre__matcher *matcher, vyre_error *err);
+/* Slots that are free; where few are, it first tells what is there, without waiting. */
+vyre_status vyre__matcher_look(vyre__matcher *matcher, uint32_t *out_room, vyre_error *err);
 /* Waits until everything submitted is done. */
 vyre_status vyre__matcher_flush(vyre__matcher *matcher, vyre_error *err);
 
