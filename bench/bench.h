@@ -122,6 +122,9 @@ vyre_status bench_engine(const bench_options *options, bench_report *report, vyr
 /* The part of bench_engine() that starts processes (P11). */
 vyre_status bench_start(const bench_options *options, bench_report *report, vyre_error *err);
 
+/* P8: what an item costs among few and many; several devices. */
+vyre_status bench_flow(const bench_options *options, bench_report *report, vyre_error *err);
+
 /* P4: the ring against other queues, in one process; or its soak, which checks itself. */
 vyre_status bench_ring(const bench_options *options, bench_report *report, vyre_error *err);
 

@@ -214,6 +214,8 @@ double bench_now(void)
 static const bench_entry entries[] = {
     {"engine", "10 000 jobs of 1 KiB: engine, plain loop, a dispatch a job; start of a process",
      bench_engine, BENCH_JOBS | BENCH_ROUNDS | BENCH_DEVICE | BENCH_SOAK},
+    {"flow", "what an item costs among a thousand and ten million; several devices together",
+     bench_flow, BENCH_JOBS | BENCH_ROUNDS | BENCH_DEVICE},
     {"gridsync", "grid-sync programs on each route; reachability beside other searches",
      bench_gridsync,
      BENCH_ROUNDS | BENCH_MS | BENCH_DEVICE | BENCH_CELLS | BENCH_PEERS | BENCH_SIZES},

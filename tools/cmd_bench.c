@@ -21,7 +21,7 @@ static const char help[] =
     "      --json FILE    also write the report as JSON\n"
     "  -d, --device SEL   which device; default cpu\n"
     "      --rounds N     measured rounds; default: the benchmark's own\n"
-    "      --jobs N       work items a round; default: the benchmark's own\n"
+    "      --jobs N       work items a round, of flow the most; default: the benchmark's own\n"
     "      --ms N         ring, gridsync: milliseconds of one measurement\n"
     "      --cells LIST   which, separated by commas.  ring: 1P1C, 2P2C:32 or hand-off;\n"
     "                     gridsync: barrier, segments, passes, words, uniform, power\n"
