@@ -7,8 +7,11 @@
  * first, and finds the driver as the CUDA plugin does (VYRE_CUDA_LIBRARY).  A device's primary
  * context is retained while something of HIP's lives in it, and current for the length of a call.
  *
+ * A device has wavefronts of 32 and is a gfx1100, as NVIDIA's are; or it has 64 and is a gfx90a:
+ * forward_rtc.c then makes two warps one wavefront.
+ *
  * In the environment: VYRE_FORWARD_HIP_VERSION (hipRuntimeGetVersion), VYRE_FORWARD_HIP_NONE (what
- * hipInit says, for "no device").
+ * hipInit says, for "no device"), VYRE_FORWARD_HIP_WAVE (64, or 32).
  */
 #include "plugins/cuda/library.h"
 #include "plugins/hip/hip_api.h"
@@ -35,12 +38,20 @@ static struct {
 } devices[DEVICES];
 static _Thread_local int current;
 
-/* Codes that HIP has not got. */
+/* Codes that HIP has not got, and what its own runtime would say in their place. */
 static hipError_t code_of(CUresult code)
 {
-  if (code >= 714 && code <= 718)
-    return 719;
-  return code == 34 || code == 46 || (code >= 802 && code <= 810) ? 999 : code;
+  static const struct {
+    CUresult cuda;
+    hipError_t hip;
+  } pairs[] = {{34, 303},  {36, 35},   {46, 100},  {102, 801}, {220, 214}, {221, 303}, {222, 209},
+               {223, 801}, {226, 719}, {714, 719}, {715, 719}, {716, 719}, {717, 719}, {718, 719},
+               {721, 719}, {800, 801}, {802, 303}, {803, 303}, {804, 303}, {805, 303}, {806, 719},
+               {807, 303}, {808, 100}, {809, 100}, {810, 719}};
+  for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i)
+    if (pairs[i].cuda == code)
+      return pairs[i].hip;
+  return code;
 }
 
 static int environment(const char *name, int otherwise)
@@ -135,7 +146,7 @@ hipError_t hipInit(unsigned int flags)
   if (none)
     return none;
   if (vyre__cuda_load(NULL) != VYRE_OK)
-    return 999;
+    return 303; /* no shared object */
   return code_of(vyre__cuda_init_code());
 }
 
@@ -152,7 +163,10 @@ hipError_t hipDrvGetErrorName(hipError_t code, const char **name)
 
 hipError_t hipGetDeviceCount(int *count)
 {
-  return code_of(vyre__cuda.cuDeviceGetCount(count));
+  const CUresult code = vyre__cuda.cuDeviceGetCount(count);
+  if (!code && *count > DEVICES)
+    *count = DEVICES;
+  return code_of(code);
 }
 
 hipError_t hipDeviceGetName(char *name, int size, hipDevice_t device)
@@ -178,6 +192,11 @@ hipError_t hipDeviceTotalMem(size_t *size, hipDevice_t device)
   return code_of(vyre__cuda.cuDeviceTotalMem(size, device));
 }
 
+static int wave(void)
+{
+  return environment("VYRE_FORWARD_HIP_WAVE", 32) == 64 ? 64 : 32;
+}
+
 hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int device)
 {
   static const struct {
@@ -197,8 +216,11 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int
                {VYRE__HIP_DEVICE_MAX_THREADS_PER_BLOCK, VYRE__CU_DEVICE_MAX_THREADS_PER_BLOCK},
                {VYRE__HIP_DEVICE_MULTIPROCESSORS, VYRE__CU_DEVICE_MULTIPROCESSORS},
                {VYRE__HIP_DEVICE_MAX_SHARED, VYRE__CU_DEVICE_MAX_SHARED},
-               {VYRE__HIP_DEVICE_WARP_SIZE, VYRE__CU_DEVICE_WARP_SIZE},
                {VYRE__HIP_DEVICE_MEMORY_POOLS, VYRE__CU_DEVICE_MEMORY_POOLS}};
+  if (attribute == VYRE__HIP_DEVICE_WARP_SIZE) {
+    *value = wave();
+    return device < 0 || device >= DEVICES ? 101 : 0;
+  }
   for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; ++i)
     if (pairs[i].hip == attribute)
       return code_of(
@@ -217,7 +239,7 @@ hipError_t hipGetDevicePropertiesR0600(void *properties, int device)
   char *to = properties;
   snprintf(to, 256, "HIP-on-CUDA test runtime");
   memset(to + 256, 0xff, ARCH_AT - 260);
-  snprintf(to + ARCH_AT, 256, "gfx90a:sramecc+:xnack-");
+  snprintf(to + ARCH_AT, 256, wave() == 64 ? "gfx90a:sramecc+:xnack-" : "gfx1100");
   return device < 0 || device >= DEVICES ? 101 : 0;
 }
 
@@ -270,6 +292,7 @@ hipError_t hipFree(void *memory)
   return leave_without_object(vyre__cuda.cuMemFree(ADDRESS(memory)));
 }
 
+/* It lives in the device, and so in its context. */
 hipError_t hipMemPoolCreate(hipMemPool_t *out, const hipMemPoolProps *properties)
 {
   CUmemPoolProps theirs;
@@ -278,20 +301,24 @@ hipError_t hipMemPoolCreate(hipMemPool_t *out, const hipMemPoolProps *properties
   theirs.allocType = (CUmemAllocationType)properties->allocType;
   theirs.location.type = (CUmemLocationType)properties->location.type;
   theirs.location.id = properties->location.id;
+  ENTER;
   const CUresult code = vyre__cuda.cuMemPoolCreate(&pool, &theirs);
-  *out = (hipMemPool_t)(void *)pool;
-  return code_of(code);
+  if (!code)
+    *out = (hipMemPool_t)(void *)pool;
+  return leave_with_object(code);
 }
 
 hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void *value)
 {
-  return code_of(vyre__cuda.cuMemPoolSetAttribute((CUmemoryPool)(void *)pool,
-                                                  (CUmemPool_attribute)attribute, value));
+  ENTER;
+  return leave(vyre__cuda.cuMemPoolSetAttribute((CUmemoryPool)(void *)pool,
+                                                (CUmemPool_attribute)attribute, value));
 }
 
 hipError_t hipMemPoolDestroy(hipMemPool_t pool)
 {
-  return code_of(vyre__cuda.cuMemPoolDestroy((CUmemoryPool)(void *)pool));
+  ENTER;
+  return leave_without_object(vyre__cuda.cuMemPoolDestroy((CUmemoryPool)(void *)pool));
 }
 
 hipError_t hipMallocFromPoolAsync(void **out, size_t size, hipMemPool_t pool, hipStream_t stream)

@@ -2,17 +2,20 @@
  * forward_rtc.c - a `libhiprtc.so` for tests that has NVRTC compile, and the two calls of comgr
  * that the plugin makes; see forward.c.
  *
- * The HIP prelude in front of a text, which NVRTC cannot read, is taken for CUDA's.  As the real
- * one it does not end its log, and as the real one it ends the process when it is asked for an
- * architecture that comgr does not list.
+ * The HIP prelude in front of a text, which NVRTC cannot read, is exchanged for CUDA's; for an
+ * architecture with wavefronts of 64 wave64.h follows.  As the real one it does not end its log,
+ * and as the real one it ends the process when it is asked for an architecture that comgr does not
+ * list.
  */
 #include "plugins/cuda/library.h"
 #include "plugins/cuda/nvrtc.h"
 #include "plugins/hip/hip_api.h"
 
 #include "embed/vyre__cuda_prelude.h"
+#include "embed/vyre__forward_wave64.h"
 #include "embed/vyre__hip_prelude.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +27,8 @@
 EXPORT vyre__comgr_status amd_comgr_get_isa_count(size_t *out_count);
 EXPORT vyre__comgr_status amd_comgr_get_isa_name(size_t index, const char **out_name);
 
-static const char *const isas[] = {"amdgcn-amd-amdhsa--gfx900", "amdgcn-amd-amdhsa--gfx90a"};
+#define ISA "amdgcn-amd-amdhsa--"
+static const char *const isas[] = {ISA "gfx900", ISA "gfx90a", ISA "gfx1100"};
 #define ISAS (sizeof isas / sizeof isas[0])
 
 vyre__comgr_status amd_comgr_get_isa_count(size_t *out_count)
@@ -59,26 +63,35 @@ hiprtcResult hiprtcVersion(int *major, int *minor)
   return 0;
 }
 
+/* The text with the prelude exchanged, to be freed; NULL without memory. */
+static char *exchange(const char *rest)
+{
+  const size_t size = strlen(rest) + 1;
+  char *text = malloc(vyre__cuda_prelude_size + vyre__forward_wave64_size + size);
+  if (!text)
+    return NULL;
+  memcpy(text, vyre__cuda_prelude, vyre__cuda_prelude_size);
+  memcpy(text + vyre__cuda_prelude_size, vyre__forward_wave64, vyre__forward_wave64_size);
+  memcpy(text + vyre__cuda_prelude_size + vyre__forward_wave64_size, rest, size);
+  return text;
+}
+
 hiprtcResult hiprtcCreateProgram(hiprtcProgram *out, const char *source, const char *name,
                                  int headers, const char **texts, const char **includes)
 {
   const vyre__nvrtc *nvrtc = vyre__nvrtc_find(NULL, 0);
+  const bool is_ours = strncmp(source, vyre__hip_prelude, vyre__hip_prelude_size) == 0;
   nvrtcProgram program = NULL;
-  char *text = NULL;
   if (!nvrtc)
     return 11;
-  if (strncmp(source, vyre__hip_prelude, vyre__hip_prelude_size) == 0) {
-    const char *rest = source + vyre__hip_prelude_size;
-    text = malloc(vyre__cuda_prelude_size + strlen(rest) + 1);
-    if (!text)
-      return 1;
-    memcpy(text, vyre__cuda_prelude, vyre__cuda_prelude_size);
-    memcpy(text + vyre__cuda_prelude_size, rest, strlen(rest) + 1);
-  }
+  char *text = is_ours ? exchange(source + vyre__hip_prelude_size) : NULL;
+  if (is_ours && !text)
+    return 1;
   const hiprtcResult code =
       nvrtc->call.nvrtcCreateProgram(&program, text ? text : source, name, headers,
                                      (const char *const *)texts, (const char *const *)includes);
-  *out = (hiprtcProgram)(void *)program;
+  if (!code)
+    *out = (hiprtcProgram)(void *)program;
   free(text);
   return code;
 }
@@ -103,22 +116,39 @@ static uint32_t capability(void)
   return (uint32_t)(major * 10 + minor);
 }
 
-/* Ours for the architecture and the options that only clang knows. */
+/* Whether comgr lists it; its features do not matter. */
+static bool is_listed(const char *arch)
+{
+  const size_t length = strcspn(arch, ":");
+  for (size_t i = 0; i < ISAS; ++i) {
+    const char *listed = isas[i] + sizeof ISA - 1;
+    if (strlen(listed) == length && !strncmp(listed, arch, length))
+      return true;
+  }
+  return false;
+}
+
+/* Those of plugins/cuda/compiler.c in the place of clang's. */
 hiprtcResult hiprtcCompileProgram(hiprtcProgram program, int count, const char **options)
 {
-  const char *passed[32] = {"--std=c++17", "--fmad=false", "--device-as-default-execution-space"};
+  static const char option[] = "--offload-arch=";
+  const char *passed[32] = {"--std=c++17",     "--fmad=false",
+                            "--prec-div=true", "--prec-sqrt=true",
+                            "--ftz=false",     "--device-as-default-execution-space"};
   char arch[40];
-  int used = 4;
+  int used = 6;
   snprintf(arch, sizeof arch, "--gpu-architecture=sm_%u", capability());
-  passed[3] = arch;
-  for (int i = 0; i < count && used < 32; ++i) {
-    static const char option[] = "--offload-arch=";
+  passed[used++] = arch;
+  for (int i = 0; i < count && used < 30; ++i) {
     const char *asked = options[i] + sizeof option - 1;
     if (!strncmp(options[i], "-D", 2))
       passed[used++] = options[i];
-    if (!strncmp(options[i], option, sizeof option - 1) && strncmp(asked, "gfx90a", 6) != 0 &&
-        strncmp(asked, "gfx900", 6) != 0)
+    if (strncmp(options[i], option, sizeof option - 1) != 0)
+      continue;
+    if (!is_listed(asked))
       abort();
+    if (!strncmp(asked, "gfx9", 4))
+      passed[used++] = "-DVYRE_FORWARD_WAVE=64";
   }
   NVRTC(nvrtcCompileProgram(theirs(program), used, passed));
 }
