@@ -919,10 +919,14 @@ typedef struct vyre_engine_options {
   uint32_t max_resident_ms; /* any launch leaves after this and is relaunched; 0: 10000 */
   uint32_t max_item_ms; /* an item unfinished past this makes waits return TIMEOUT; 0: no limit */
   uint32_t flags;       /* 0 */
+  /* An idle launch leaves after so many looks at the ring in a row that found nothing, too: where
+     time means little, as in an emulator of the device.  0: by max_idle_ms alone. */
+  uint32_t max_idle_polls;
+  uint32_t reserved;
 } vyre_engine_options;
 #define VYRE_ENGINE_OPTIONS_INIT                                                                   \
   {                                                                                                \
-    (uint32_t)sizeof(vyre_engine_options), VYRE_ENGINE_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0          \
+    (uint32_t)sizeof(vyre_engine_options), VYRE_ENGINE_AUTO, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0    \
   }
 
 /* One finished item. */
@@ -1068,7 +1072,8 @@ VYRE_API vyre_status vyre_engine_get_stats(const vyre_engine *engine, vyre_engin
 /*
  * [any] Compiles a program's or a handler set's `vyre-c` code, entries included, for each target
  * and packs the results into one file image.  Exactly one of `program` and `handlers` is given; its
- * `vyre-c` code is needed.  A target is a plugin name ("cpu": all its default architectures) or
+ * `vyre-c` code is needed.  A target is a plugin name ("cpu": all its default architectures),
+ * "plugin:arch" ("hip:gfx90a": the first format of its list for this architecture), or
  * "format:arch" ("native:x86-64-v3").  `manifest` (may be NULL) is kept with it, for tools.
  * The image is from `allocator` (NULL: the C library's) and belongs to the caller.
  */

@@ -37,7 +37,8 @@ typedef struct vyre__engine_plan {
   vyre_buffer *input;
   uint64_t max_idle_ns;
   uint64_t max_resident_ns;
-  uint64_t max_item_ns; /* 0: no limit */
+  uint64_t max_item_ns;    /* 0: no limit */
+  uint32_t max_idle_polls; /* 0: no limit */
   vyre_engine_mode mode;
   bool persistent;
 } vyre__engine_plan;

@@ -428,6 +428,19 @@ VYRE_FUNCTION void vyre__park(vyre_ctx *c, const vyre__worker *w, vyre_u32 misse
 }
 
 /*
+ * True if a worker that was idle since `busy`, and for `polls` looks in a row, was so for long.
+ * Where a count is given, no loop that waits for the host runs longer than that.
+ */
+VYRE_FUNCTION vyre_u32 vyre__idle_for_long(const vyre__worker *w, vyre_u64 now, vyre_u64 busy,
+                                           vyre_u32 polls)
+{
+  return now - busy >= w->push.max_idle_ns ||
+                 (w->push.max_idle_polls != 0u && polls >= w->push.max_idle_polls)
+             ? 1u
+             : 0u;
+}
+
+/*
  * A worker that was idle for long asks whether all may leave.  Not while another one runs an item:
  * a launch that has lost its idle workers could not serve what comes in meanwhile.
  */
@@ -471,6 +484,7 @@ VYRE_FUNCTION void vyre__work(vyre_ctx *c, vyre__worker *w)
   vyre_u64 now = born, busy = born; /* busy: when it last had something to do */
   vyre_u64 told_of = w->done;       /* completions that the host was told of */
   vyre_u32 most = 1u, misses = 0u;
+  vyre_u32 polls = 0u; /* looks that found nothing, since `busy` */
   vyre__hand hand;
   for (;;) {
     /* Acquire: a launch after a stop sees what the host did before it. */
@@ -497,10 +511,12 @@ VYRE_FUNCTION void vyre__work(vyre_ctx *c, vyre__worker *w)
       }
       vyre_backoff(c, misses);
       misses += 1u;
+      polls += 1u;
       now = vyre_clock_ns(c);
-      if (now - busy >= w->push.max_idle_ns) {
+      if (vyre__idle_for_long(w, now, busy, polls)) {
         vyre__try_to_leave(w);
         busy = now;
+        polls = 0u;
       }
     } else {
       if (misses != 0u)
@@ -510,6 +526,7 @@ VYRE_FUNCTION void vyre__work(vyre_ctx *c, vyre__worker *w)
       vyre__serve_hand(c, w, &hand);
       now = vyre_clock_ns(c);
       busy = now;
+      polls = 0u;
       if (now - before < VYRE__CLAIM_NS)
         most = most < VYRE__CLAIM_MOST ? 2u * most : most;
       else if (now - before > 2u * VYRE__CLAIM_NS)

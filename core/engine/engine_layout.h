@@ -93,10 +93,12 @@ typedef struct vyre_engine_push {
   vyre_ring_u64 max_resident_ns;
   vyre_ring_u32 workers;
   vyre_ring_u32 rule_sets;
-  vyre_ring_u32 bank_records; /* places in a half; batch: places that are left */
-  vyre_ring_u32 launch;       /* number of this launch, below 2^30 */
-  vyre_ring_u32 notify;       /* 1: wake sleeping host threads */
-  vyre_ring_u32 items;        /* batch: how many */
+  vyre_ring_u32 bank_records;   /* places in a half; batch: places that are left */
+  vyre_ring_u32 launch;         /* number of this launch, below 2^30 */
+  vyre_ring_u32 notify;         /* 1: wake sleeping host threads */
+  vyre_ring_u32 items;          /* batch: how many */
+  vyre_ring_u32 max_idle_polls; /* 0: as many as max_idle_ns has room for */
+  vyre_ring_u32 reserved;
 } vyre_engine_push;
 
 /* Batched launches: what goes in and comes out for each item. */

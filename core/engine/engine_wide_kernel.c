@@ -49,6 +49,7 @@ typedef struct vyre__mind {
   vyre_u64 busy;    /* when this group last began to look, or found something */
   vyre_u64 told_of; /* completions that the host was told of */
   vyre_u32 misses;
+  vyre_u32 polls; /* looks that found nothing, since `busy` */
   vyre_u32 holds; /* 1: this group is the one that looks; then these are as in device memory: */
   vyre_u64 announced;
   vyre_u32 asked;
@@ -208,6 +209,7 @@ VYRE_FUNCTION vyre_u32 vyre__idle(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   if (m->holds == 0u && vyre__take_looker(w)) {
     m->holds = 1u;
     m->misses = 0u;
+    m->polls = 0u;
     m->busy = now;
     /* Relaxed: ordered by the exchange that took the word. */
     m->announced = vyre_atomic_load_u64(&w->state->announced, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
@@ -226,9 +228,11 @@ VYRE_FUNCTION vyre_u32 vyre__idle(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   /* Each look is a trip across the link already. */
   if (m->misses > VYRE__EAGER_LOOKS)
     vyre_backoff(c, m->misses - VYRE__EAGER_LOOKS);
-  if (now - m->busy >= w->push.max_idle_ns) {
+  m->polls += 1u;
+  if (vyre__idle_for_long(w, now, m->busy, m->polls)) {
     vyre__try_to_leave(w);
     m->busy = now;
+    m->polls = 0u;
   }
   return VYRE__DO_NOTHING;
 }
@@ -286,6 +290,7 @@ VYRE_FUNCTION void vyre__look_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   if (g->missing != 0u) {
     vyre__announce(w, m, g->position + g->missing);
     m->busy = vyre_clock_ns(c);
+    m->polls = 0u;
   }
 }
 
@@ -369,6 +374,7 @@ VYRE_SEGMENT(vyre_engine_wide)
   m.busy = m.born;
   m.told_of = w.done;
   m.misses = 0u;
+  m.polls = 0u;
   m.holds = 0u;
   m.announced = 0u;
   m.asked = 0u;

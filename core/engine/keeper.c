@@ -38,7 +38,8 @@ vyre_status vyre__engine_launch(vyre_engine *engine, vyre_error *err)
                                  .rule_sets = engine->rule_sets,
                                  .bank_records = plan->bank_records,
                                  .launch = (uint32_t)launch & 0x3fffffffu,
-                                 .notify = engine->notify};
+                                 .notify = engine->notify,
+                                 .max_idle_polls = plan->max_idle_polls};
   vyre_dispatch_desc desc = {.struct_size = sizeof desc,
                              .binding_count = VYRE_ENGINE_BINDINGS + wide,
                              .flags = VYRE_DISPATCH_PERSISTENT,

@@ -92,6 +92,7 @@ vyre_status vyre__engine_read_options(const vyre_device *device, const vyre_engi
   plan.max_idle_ns = (o.max_idle_ms ? o.max_idle_ms : DEFAULT_IDLE_MS) * MS;
   plan.max_resident_ns = (o.max_resident_ms ? o.max_resident_ms : DEFAULT_RESIDENT_MS) * MS;
   plan.max_item_ns = o.max_item_ms * MS;
+  plan.max_idle_polls = o.max_idle_polls;
   *out_plan = plan;
   return VYRE_OK;
 }

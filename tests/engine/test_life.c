@@ -64,6 +64,46 @@ static void idle_exit_and_relaunch(void **state)
   vyre_engine_destroy(engine);
 }
 
+/* So many looks that find nothing end a launch, whatever the time; its results are the same. */
+static void idle_polls(void **state)
+{
+  static const uint32_t polls[] = {1, 7, 100};
+  (void)state;
+  for (size_t k = 0; k < sizeof polls / sizeof polls[0]; ++k) {
+    vyre_engine_options options = VYRE_ENGINE_OPTIONS_INIT;
+    vyre_engine *engine;
+    uint8_t *input;
+    options.mode = VYRE_ENGINE_FORCE;
+    options.max_idle_ms = 1000000;
+    options.max_resident_ms = 1000000;
+    options.max_idle_polls = polls[k];
+    options.input_size = 4096;
+    engine = rig_start(&cpu, &options);
+    input = vyre_engine_input(engine, NULL);
+    assert_non_null(input);
+    for (uint32_t i = 0; i < 4096; ++i)
+      input[i] = (uint8_t)(i * 7u);
+    for (uint32_t i = 0; i < 10; ++i) {
+      vyre_work_item items[60];
+      vyre_completion c[60];
+      while (stats_of(engine).idle_exits < i + 1)
+        nap();
+      assert_int_equal(stats_of(engine).launches, i + 1);
+      for (uint32_t n = 0; n < 60; ++n)
+        items[n] = (vyre_work_item){
+            .input_offset = 64 * n, .input_len = 64 - n, .rule_set_id = RULE_SUM, .correlation = n};
+      submit_all(engine, items, 60, NULL);
+      reap_all(engine, c, 60);
+      for (uint32_t n = 0; n < 60; ++n) {
+        const vyre_work_item *item = &items[c[n].correlation];
+        assert_int_equal(c[n].status, VYRE_OK);
+        assert_int_equal(c[n].result, sum_of(input + item->input_offset, item->input_len));
+      }
+    }
+    vyre_engine_destroy(engine);
+  }
+}
+
 /* Items that come in at the very moment of leaving are served all the same. */
 static void race_with_leaving(void **state)
 {
@@ -455,6 +495,7 @@ static void input_outlives_its_handle(void **state)
 int main(void)
 {
   const struct CMUnitTest tests[] = {cmocka_unit_test(idle_exit_and_relaunch),
+                                     cmocka_unit_test(idle_polls),
                                      cmocka_unit_test(race_with_leaving),
                                      cmocka_unit_test(residency),
                                      gate_test(drain_names_the_unfinished),
