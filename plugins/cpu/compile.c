@@ -9,6 +9,7 @@
 #include "device.h"
 #include "plugins/common/cache.h"
 #include "plugins/common/error.h"
+#include "plugins/common/program.h"
 #include "plugins/common/text.h"
 #include "sanitizer.h"
 #include "trap.h"
@@ -19,13 +20,10 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAX_ARGUMENTS 40
-#define DEFAULT_LIMIT_S 120u
 #define LOG_BYTES 65536u
 #define KERNEL "vyren" /* what the names of cached kernels end in */
 #define KNOWN_FLAGS VYRE_MODULE_DEBUG
@@ -126,7 +124,7 @@ static void hash_text(vyre__plugin_sha256 *hash, const char *text)
   vyre__plugin_sha256_add(hash, text, strlen(text) + 1);
 }
 
-static void make_key(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
+static void make_key(const vyre__cpu_source *source, const vyre__plugin_program *compiler,
                      const options *list, unsigned char *out_key)
 {
   uint64_t numbers[] = {
@@ -148,26 +146,10 @@ static void make_key(const vyre__cpu_source *source, const vyre__cpu_compiler *c
 
 /* -------- the folder -------- */
 
-vyre_status vyre__cpu_temporary_make(char *out_path, size_t size, vyre_error *err)
-{
-  const char *base = vyre__plugin_environment("TMPDIR");
-  /* Room for the names of the files. */
-  if (snprintf(out_path, size, "%s/vyre-XXXXXX", base ? base : "/tmp") >= (int)size - 16 ||
-      !mkdtemp(out_path))
-    return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_IO, errno,
-                              "set TMPDIR to a folder that can be written",
-                              "no temporary folder in %s (error %d)", base ? base : "/tmp", errno);
-  return VYRE_OK;
-}
-
 void vyre__cpu_temporary_remove(const char *path)
 {
-  static const char *const names[] = {"kernel.c", "kernel.so"};
-  char file[PATH_MAX];
-  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i)
-    if (snprintf(file, sizeof(file), "%s/%s", path, names[i]) < (int)sizeof(file))
-      unlink(file);
-  rmdir(path);
+  static const char *const names[] = {"kernel.c", "kernel.so", NULL};
+  vyre__plugin_temporary_remove(path, names);
 }
 
 static vyre_status write_source(const vyre__cpu_source *source, const char *path, vyre_error *err)
@@ -190,42 +172,10 @@ static vyre_status write_source(const vyre__cpu_source *source, const char *path
 
 /* -------- the compiler -------- */
 
-static uint64_t time_limit_ns(void)
-{
-  const char *given = vyre__plugin_environment("VYRE_CC_TIMEOUT");
-  unsigned long seconds = given ? strtoul(given, NULL, 10) : 0;
-  if (seconds < 1 || seconds > 86400)
-    seconds = DEFAULT_LIMIT_S;
-  return (uint64_t)seconds * 1000000000u;
-}
-
-static vyre_status judge(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
-                         const vyre__cpu_run *run, vyre_error *err)
-{
-  if (!run->started)
-    return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED, run->error_number,
-                              "free memory or processes, then try again",
-                              "%s: the compiler %s could not be started (error %d)", source->name,
-                              compiler->path, run->error_number);
-  if (run->timed_out)
-    return PLUGIN_FAIL(err, VYRE_ERROR_COMPILE_FAILED,
-                       "make the kernel smaller, or set VYRE_CC_TIMEOUT to more seconds",
-                       "%s: the compiler %s had not ended after %llu s", source->name,
-                       compiler->path, (unsigned long long)(time_limit_ns() / 1000000000u));
-  if (run->exit_code != 0)
-    return PLUGIN_FAIL_VENDOR(err, VYRE_ERROR_COMPILE_FAILED,
-                              run->signal ? run->signal : run->exit_code, NULL, "%s: %s%s",
-                              source->name, run->log,
-                              run->log[0]   ? ""
-                              : run->signal ? "the compiler was killed"
-                                            : "the compiler failed and said nothing");
-  return VYRE_OK;
-}
-
 /* Compiles kernel.c in `folder` to kernel.so. */
-static vyre_status run_compiler(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
-                                const options *list, const char *input, const char *output,
-                                vyre_error *err)
+static vyre_status run_compiler(const vyre__cpu_source *source,
+                                const vyre__plugin_program *compiler, const options *list,
+                                const char *input, const char *output, vyre_error *err)
 {
   const char *arguments[MAX_ARGUMENTS + 8];
   uint32_t count = 0;
@@ -241,19 +191,19 @@ static vyre_status run_compiler(const vyre__cpu_source *source, const vyre__cpu_
   arguments[count++] = "-lm";
   arguments[count++] = "-lc";
   arguments[count] = NULL;
-  vyre__cpu_run run = {.log = log, .log_size = LOG_BYTES};
-  vyre__cpu_run_program((char *const *)arguments, time_limit_ns(), &run);
-  vyre_status status = judge(source, compiler, &run, err);
+  vyre__plugin_run run = {.log = log, .log_size = LOG_BYTES};
+  vyre__plugin_run_program((char *const *)arguments, vyre__plugin_compiler_limit_ns(), &run);
+  vyre_status status = vyre__plugin_compiler_judge(source->name, compiler->path, &run, err);
   vyre__plugin_deallocate(source->host, log);
   return status;
 }
 
-static vyre_status build(const vyre__cpu_source *source, const vyre__cpu_compiler *compiler,
+static vyre_status build(const vyre__cpu_source *source, const vyre__plugin_program *compiler,
                          const options *list, const unsigned char *key, void **out_data,
                          uint64_t *out_size, vyre_error *err)
 {
   char folder[PATH_MAX], input[PATH_MAX], output[PATH_MAX];
-  vyre_status status = vyre__cpu_temporary_make(folder, sizeof(folder), err);
+  vyre_status status = vyre__plugin_temporary_make(folder, sizeof(folder), err);
   if (status != VYRE_OK)
     return status;
   snprintf(input, sizeof(input), "%.*s/kernel.c", PATH_MAX - 16, folder);
@@ -308,7 +258,7 @@ vyre_status vyre__cpu_compile_source(const vyre__cpu_source *source, void **out_
   if (source->size && !source->text)
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the text", "%s: the text is NULL",
                        source->name);
-  const vyre__cpu_compiler *compiler = vyre__cpu_compiler_find();
+  const vyre__plugin_program *compiler = vyre__cpu_compiler_find();
   if (!compiler->found)
     return PLUGIN_FAIL(
         err, VYRE_ERROR_UNSUPPORTED,

@@ -20,8 +20,7 @@ typedef struct vyre__cpu_source {
 vyre_status vyre__cpu_compile_source(const vyre__cpu_source *source, void **out_data,
                                      uint64_t *out_size, vyre_error *err);
 
-/* Removes a folder of ours and the two files that may be in it. */
-vyre_status vyre__cpu_temporary_make(char *out_path, size_t size, vyre_error *err);
+/* Removes a folder of vyre__plugin_temporary_make() and the two files that may be in it. */
 void vyre__cpu_temporary_remove(const char *path);
 
 #endif

@@ -69,7 +69,7 @@ static vyre_status describe(uint32_t index, uint32_t size, vyre_backend_device_i
                                VYRE_BACKEND_DEVICE_INFO_SIZE_0_1);
   if (status != VYRE_OK)
     return status;
-  const vyre__cpu_compiler *compiler = vyre__cpu_compiler_find();
+  const vyre__plugin_program *compiler = vyre__cpu_compiler_find();
   info.capabilities = VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT |
                       VYRE_CAP_PERSISTENT | VYRE_CAP_NOTIFY_HOST | VYRE_CAP_ALLOC_WHILE_RESIDENT;
   if (size > VYRE_BACKEND_DEVICE_INFO_SIZE_0_1) {

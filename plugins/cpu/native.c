@@ -11,6 +11,7 @@
 #include "compile.h"
 #include "container.h"
 #include "plugins/common/error.h"
+#include "plugins/common/program.h"
 #include "trap.h"
 
 #include <dlfcn.h>
@@ -58,7 +59,7 @@ static vyre_status open_disk(const char *code, uint64_t size, const char *name,
                              vyre__cpu_native *out_native, vyre_error *err)
 {
   char folder[PATH_MAX], path[PATH_MAX];
-  vyre_status status = vyre__cpu_temporary_make(folder, sizeof(folder), err);
+  vyre_status status = vyre__plugin_temporary_make(folder, sizeof(folder), err);
   if (status != VYRE_OK)
     return status;
   snprintf(path, sizeof(path), "%.*s/kernel.so", PATH_MAX - 16, folder);

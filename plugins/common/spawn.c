@@ -2,7 +2,8 @@
  * spawn.c - running a program without a shell: its output in one bounded text, a time limit, no
  * signal state of the host's, the C locale.
  */
-#include "compiler.h"
+#include "plugins/common/program.h"
+
 #include "plugins/common/host.h"
 
 #include <errno.h>
@@ -42,7 +43,7 @@ static bool open_pipe(int ends[2])
  */
 static char **child_environment(void)
 {
-  static char language[] = "LC_ALL=C", path[] = "PATH=" VYRE__CPU_SAFE_PATH;
+  static char language[] = "LC_ALL=C", path[] = "PATH=" VYRE__PLUGIN_SAFE_PATH;
   size_t count = 0, kept = 0;
   bool has_path = false;
   while (environ && environ[count])
@@ -101,7 +102,7 @@ static int start(char *const *arguments, char **environment, int output, pid_t *
 }
 
 /* Reads until the end or the deadline; false at the deadline.  What does not fit is dropped. */
-static bool drain(int input, uint64_t deadline, vyre__cpu_run *run)
+static bool drain(int input, uint64_t deadline, vyre__plugin_run *run)
 {
   uint64_t used = 0;
   char spill[4096];
@@ -130,7 +131,7 @@ static bool drain(int input, uint64_t deadline, vyre__cpu_run *run)
   }
 }
 
-static void reap(pid_t child, vyre__cpu_run *run)
+static void reap(pid_t child, vyre__plugin_run *run)
 {
   int state = 0;
   pid_t got;
@@ -142,7 +143,7 @@ static void reap(pid_t child, vyre__cpu_run *run)
   run->signal = got == child && WIFSIGNALED(state) ? WTERMSIG(state) : 0;
 }
 
-void vyre__cpu_run_program(char *const *arguments, uint64_t timeout_ns, vyre__cpu_run *run)
+void vyre__plugin_run_program(char *const *arguments, uint64_t timeout_ns, vyre__plugin_run *run)
 {
   int ends[2];
   pid_t child = 0;
