@@ -127,6 +127,11 @@ static vyre_status no_compiler(const vyre_backend *backend, vyre_error *err)
                    "plugin %s does not compile ahead of time", backend->name);
 }
 
+static bool is_name(const char *name, const char *text, size_t length)
+{
+  return strlen(name) == length && !memcmp(name, text, length);
+}
+
 /* "cpu": everything that the plugin's list names, except source. */
 static vyre_status add_plugin(build *builder, const vyre_backend *backend, vyre_error *err)
 {
@@ -144,29 +149,43 @@ static vyre_status add_plugin(build *builder, const vyre_backend *backend, vyre_
   return status == VYRE_OK && !found ? no_compiler(backend, err) : status;
 }
 
-/* "native:x86-64-v3": the first plugin with that format and architecture, or that format alone. */
+/* The first of the plugin's formats that is code for `arch`; one of this name, unless that is NULL.
+ */
+static const vyre_backend_format *find_format(const vyre_backend *backend, const char *name,
+                                              size_t length, const char *arch)
+{
+  for (uint32_t f = 0; f < backend->format_count; ++f) {
+    const vyre_backend_format *format = format_at(backend, f);
+    if (!strcmp(format->format, "vyre-c") || (name && !is_name(format->format, name, length)))
+      continue;
+    if (!*arch_of(format) || !strcmp(arch_of(format), arch))
+      return format;
+  }
+  return NULL;
+}
+
+/* "hip:gfx90a": that plugin's best format; "native:x86-64-v3": the first plugin with that format.
+ */
 static vyre_status add_pair(build *builder, const char *target, const char *colon, vyre_error *err)
 {
   const vyre_backend *backend = NULL, *silent = NULL;
-  size_t length = (size_t)(colon - target);
-  for (uint32_t i = 0; (backend = vyre__context_backend_at(builder->context, i)); ++i) {
-    for (uint32_t f = 0; f < backend->format_count; ++f) {
-      const vyre_backend_format *format = format_at(backend, f);
-      if (strlen(format->format) != length || memcmp(format->format, target, length) != 0 ||
-          !strcmp(format->format, "vyre-c"))
-        continue;
-      if (*arch_of(format) && strcmp(arch_of(format), colon + 1) != 0)
-        continue;
-      if (VYRE__HAS_SLOT(backend, compile))
+  const size_t length = (size_t)(colon - target);
+  for (int by_format = 0; by_format < 2; ++by_format) {
+    for (uint32_t i = 0; (backend = vyre__context_backend_at(builder->context, i)); ++i) {
+      const vyre_backend_format *format = NULL;
+      if (by_format || is_name(backend->name, target, length))
+        format = find_format(backend, by_format ? target : NULL, length, colon + 1);
+      if (format && VYRE__HAS_SLOT(backend, compile))
         return compile(builder, backend, format->format, colon + 1, err);
-      silent = backend;
+      if (format)
+        silent = backend;
     }
   }
   if (silent)
     return no_compiler(silent, err);
   return VYRE_FAIL(err, VYRE_ERROR_NOT_FOUND,
-                   "give a plugin's name, or FORMAT:ARCH as `vyre devices --verbose` lists them",
-                   "no plugin has the format and architecture '%.200s'", target);
+                   "give PLUGIN, PLUGIN:ARCH or FORMAT:ARCH as `vyre devices --verbose` lists them",
+                   "no plugin makes '%.200s'", target);
 }
 
 static void list_plugins(const vyre_context *context, vyre__text *list)
@@ -183,7 +202,7 @@ static vyre_status add_target(build *builder, const char *target, vyre_error *er
   vyre__text list;
   vyre_status status = VYRE_OK;
   if (!target || !*target)
-    return INVALID("give a plugin's name or FORMAT:ARCH", "a target is empty");
+    return INVALID("give PLUGIN, PLUGIN:ARCH or FORMAT:ARCH", "a target is empty");
   if (colon)
     return add_pair(builder, target, colon, err);
   backend = vyre__context_backend(builder->context, target);
@@ -191,11 +210,11 @@ static vyre_status add_target(build *builder, const char *target, vyre_error *er
     return add_plugin(builder, backend, err);
   vyre__text_init(&list, &builder->allocator);
   list_plugins(builder->context, &list);
-  status = VYRE_FAIL(err, VYRE_ERROR_NOT_FOUND,
-                     "give the name of a loaded plugin, or FORMAT:ARCH; `vyre devices --verbose` "
-                     "tells why a plugin was not loaded",
-                     "no plugin is named '%.200s'; loaded are: %.800s", target,
-                     list.data ? list.data : "none");
+  status = VYRE_FAIL(
+      err, VYRE_ERROR_NOT_FOUND,
+      "give the name of a loaded plugin, PLUGIN:ARCH or FORMAT:ARCH; `vyre devices --verbose` "
+      "tells why a plugin was not loaded",
+      "no plugin is named '%.200s'; loaded are: %.800s", target, list.data ? list.data : "none");
   vyre__text_free(&list);
   return status;
 }

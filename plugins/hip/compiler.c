@@ -1,5 +1,6 @@
 /*
- * compiler.c - from `vyre-c` text to a code object, by hipRTC.
+ * compiler.c - from `vyre-c` text to a code object: by hipRTC, or by clang (offline.c) where there
+ * is no hipRTC or it does not know the architecture.
  *
  * Results must be those of every other device, bit by bit: no contraction to fused multiply-adds,
  * divisions and roots that round correctly, denormal numbers kept (both of which are AMD's
@@ -12,6 +13,7 @@
 #include "plugins/gpu/launch.h"
 #include "plugins/hip/hiprtc.h"
 #include "plugins/hip/library.h"
+#include "plugins/hip/offline.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -50,11 +52,9 @@ static void first_arch(char out[VYRE_DEVICE_ID_SIZE])
     snprintf(out, VYRE_DEVICE_ID_SIZE, "%s", facts.arch);
 }
 
-static vyre_status choose_arch(const vyre__hiprtc *hiprtc, const char *name, const char *arch,
-                               char out[VYRE_DEVICE_ID_SIZE], vyre_error *err)
+static vyre_status choose_arch(const char *name, const char *arch, char out[VYRE_DEVICE_ID_SIZE],
+                               vyre_error *err)
 {
-  char list[1024] = "";
-  char plain[VYRE_DEVICE_ID_SIZE];
   snprintf(out, VYRE_DEVICE_ID_SIZE, "%s", arch);
   if (!arch[0])
     first_arch(out);
@@ -62,29 +62,63 @@ static vyre_status choose_arch(const vyre__hiprtc *hiprtc, const char *name, con
     return PLUGIN_FAIL(err, VYRE_ERROR_UNSUPPORTED, "give one, such as \"gfx90a\"",
                        "%s: hsaco needs an architecture, and there is no device here to take it of",
                        name);
-  /* "gfx90a:xnack-": the features are the compiler's business, the processor is comgr's. */
-  snprintf(plain, sizeof plain, "%.*s", (int)strcspn(out, ":"), out);
-  if (strlen(arch) < VYRE_DEVICE_ID_SIZE && vyre__hiprtc_knows(hiprtc, plain))
-    return VYRE_OK;
-  for (uint32_t i = 0; i < hiprtc->arch_count; ++i) {
+  return VYRE_OK;
+}
+
+/* Nobody here makes code for it. */
+static vyre_status refuse_arch(const vyre__hiprtc *hiprtc, const vyre__plugin_program *offline,
+                               const char *name, const char *arch, vyre_error *err)
+{
+  char list[1024] = "";
+  for (uint32_t i = 0; hiprtc && i < hiprtc->arch_count; ++i) {
     const size_t used = strlen(list);
     if (used + sizeof hiprtc->archs[i] + 2 < sizeof list)
       snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", hiprtc->archs[i]);
   }
-  return PLUGIN_FAIL(
-      err, VYRE_ERROR_MODULE_FORMAT, "take one of these, or install a ROCm that knows it",
-      "%s: no hsaco for \"%.32s\": %.64s has %s", name, out, hiprtc->comgr_path, list);
+  return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT,
+                     "take one that is known, install a ROCm that knows it, or name a newer clang "
+                     "in VYRE_HIP_CC",
+                     "%s: no hsaco for \"%.32s\": %.64s%s%s%s%.200s%s", name, arch,
+                     hiprtc ? hiprtc->comgr_path : "", hiprtc ? " has " : "", list,
+                     hiprtc ? "; " : "", offline->found ? offline->path : offline->reason,
+                     offline->found ? " does not know it" : "");
 }
 
-/* -------- one compile -------- */
+/* "gfx90a:xnack-": the features are the compiler's business, the processor is comgr's. */
+static void plain_arch(const char *arch, char out[VYRE_DEVICE_ID_SIZE])
+{
+  snprintf(out, VYRE_DEVICE_ID_SIZE, "%.*s", (int)strcspn(arch, ":"), arch);
+}
+
+/* -------- options -------- */
+
+typedef struct options {
+  const char *list[FIXED + 3];
+  uint32_t count;
+  char arch[16 + VYRE_DEVICE_ID_SIZE], rate[40];
+} options;
+
+static void choose_options(const char *arch, bool debug, options *out)
+{
+  char plain[VYRE_DEVICE_ID_SIZE];
+  plain_arch(arch, plain);
+  snprintf(out->arch, sizeof out->arch, "--offload-arch=%s", arch);
+  snprintf(out->rate, sizeof out->rate, "-DVYRE_CLOCK_KHZ=%uu", clock_khz(plain));
+  out->count = 0;
+  out->list[out->count++] = out->arch;
+  out->list[out->count++] = out->rate;
+  for (size_t i = 0; i < FIXED; ++i)
+    out->list[out->count++] = fixed_options[i];
+  if (debug)
+    out->list[out->count++] = "-DVYRE_DEBUG=1";
+}
+
+/* -------- one compile by hipRTC -------- */
 
 typedef struct job {
   const vyre__hiprtc *hiprtc;
   const vyre_host *host;
   const char *name;
-  bool debug;
-  char arch[VYRE_DEVICE_ID_SIZE];
-  char *source; /* ends in NUL */
   hiprtcProgram program;
 } job;
 
@@ -122,21 +156,10 @@ static vyre_status fail_call(const job *one, hiprtcResult code, const char *what
                             "%s: %s: %s of %s", one->name, what, text, one->hiprtc->path);
 }
 
-static vyre_status run_compiler(const job *one, vyre_error *err)
+static vyre_status run_compiler(const job *one, const options *with, vyre_error *err)
 {
-  const char *options[FIXED + 3];
-  char arch[16 + VYRE_DEVICE_ID_SIZE], rate[40], plain[VYRE_DEVICE_ID_SIZE];
-  int count = 0;
-  snprintf(plain, sizeof plain, "%.*s", (int)strcspn(one->arch, ":"), one->arch);
-  snprintf(arch, sizeof arch, "--offload-arch=%s", one->arch);
-  snprintf(rate, sizeof rate, "-DVYRE_CLOCK_KHZ=%uu", clock_khz(plain));
-  options[count++] = arch;
-  options[count++] = rate;
-  for (size_t i = 0; i < FIXED; ++i)
-    options[count++] = fixed_options[i];
-  if (one->debug)
-    options[count++] = "-DVYRE_DEBUG=1";
-  const hiprtcResult code = one->hiprtc->call.hiprtcCompileProgram(one->program, count, options);
+  const hiprtcResult code = one->hiprtc->call.hiprtcCompileProgram(
+      one->program, (int)with->count, (const char **)(uintptr_t)with->list);
   if (code == VYRE__HIPRTC_COMPILATION || code == VYRE__HIPRTC_INVALID_OPTION)
     return fail_with_log(one, code, err);
   return code ? fail_call(one, code, "compiling", err) : VYRE_OK;
@@ -162,44 +185,65 @@ static vyre_status fetch(const job *one, vyre_blob *out_blob, vyre_error *err)
   return VYRE_OK;
 }
 
+static vyre_status compile_by_hiprtc(const vyre__hiprtc *hiprtc, const vyre_host *host,
+                                     const char *source, const char *name, const options *with,
+                                     vyre_blob *out_blob, vyre_error *err)
+{
+  job one = {.hiprtc = hiprtc, .host = host, .name = name};
+  const hiprtcResult code =
+      hiprtc->call.hiprtcCreateProgram(&one.program, source, name, 0, NULL, NULL);
+  if (code)
+    return fail_call(&one, code, "making the program", err);
+  vyre_status status = run_compiler(&one, with, err);
+  if (status == VYRE_OK)
+    status = fetch(&one, out_blob, err);
+  hiprtc->call.hiprtcDestroyProgram(&one.program);
+  return status;
+}
+
+/* -------- one compile -------- */
+
 vyre_status vyre__hip_compile(const vyre_host *host, const char *source, uint64_t size,
                               const char *name, const char *format, const char *arch, bool debug,
                               vyre_blob *out_blob, vyre_error *err)
 {
   static const char end[] = VYRE__GPU_TEXT_END;
-  char reason[VYRE_DEVICE_REASON_SIZE] = "";
-  job one = {.hiprtc = vyre__hiprtc_find(reason, sizeof reason),
-             .host = host,
-             .name = name ? name : "kernel",
-             .debug = debug};
-  vyre_status status = VYRE_OK;
-  if (!one.hiprtc)
+  char reason[VYRE_DEVICE_REASON_SIZE] = "", chosen[VYRE_DEVICE_ID_SIZE],
+       plain[VYRE_DEVICE_ID_SIZE];
+  const vyre__hiprtc *hiprtc = vyre__hiprtc_find(reason, sizeof reason);
+  const vyre__plugin_program *offline = vyre__hip_offline_find();
+  options with;
+  name = name ? name : "kernel";
+  arch = arch ? arch : "";
+  if (!hiprtc && !offline->found)
     return PLUGIN_FAIL(err, VYRE_ERROR_UNSUPPORTED,
-                       "install hipRTC, or use kernels built ahead of time (`vyre compile`)",
-                       "%s: %s", one.name, reason);
+                       "install hipRTC or clang-22, or use kernels built ahead of time "
+                       "(`vyre compile`)",
+                       "%s: %s; %s", name, reason, offline->reason);
   if (strcmp(format, "hsaco") != 0)
     return PLUGIN_FAIL(err, VYRE_ERROR_MODULE_FORMAT, "use this format",
-                       "%s: hipRTC makes \"hsaco\", not \"%.64s\"", one.name, format);
-  status = choose_arch(one.hiprtc, one.name, arch ? arch : "", one.arch, err);
+                       "%s: hipRTC makes \"hsaco\", not \"%.64s\"", name, format);
+  vyre_status status = choose_arch(name, arch, chosen, err);
   if (status != VYRE_OK)
     return status;
-  one.source = vyre__plugin_allocate(host, size + sizeof end, 1);
-  if (!one.source)
+  plain_arch(chosen, plain);
+  const bool by_hiprtc = hiprtc && vyre__hiprtc_knows(hiprtc, plain);
+  if (strlen(arch) >= VYRE_DEVICE_ID_SIZE || (!by_hiprtc && !offline->found))
+    return refuse_arch(hiprtc, offline, name, chosen, err);
+  choose_options(chosen, debug, &with);
+  char *whole = vyre__plugin_allocate(host, size + sizeof end, 1);
+  if (!whole)
     return PLUGIN_FAIL_MEMORY(err, "the kernel's text");
-  memcpy(one.source, source, size);
-  memcpy(one.source + size, end, sizeof end);
-  const hiprtcResult code =
-      one.hiprtc->call.hiprtcCreateProgram(&one.program, one.source, one.name, 0, NULL, NULL);
-  if (code) {
-    status = fail_call(&one, code, "making the program", err);
-    goto done;
-  }
-  status = run_compiler(&one, err);
-  if (status == VYRE_OK)
-    status = fetch(&one, out_blob, err);
-  one.hiprtc->call.hiprtcDestroyProgram(&one.program);
-done:
-  vyre__plugin_deallocate(host, one.source);
+  memcpy(whole, source, size);
+  memcpy(whole + size, end, sizeof end);
+  if (by_hiprtc)
+    status = compile_by_hiprtc(hiprtc, host, whole, name, &with, out_blob, err);
+  else
+    status =
+        vyre__hip_offline_compile(offline, host, whole, name, with.list, with.count, out_blob, err);
+  if (status == VYRE_ERROR_MODULE_FORMAT)
+    status = refuse_arch(hiprtc, offline, name, chosen, err);
+  vyre__plugin_deallocate(host, whole);
   return status;
 }
 
@@ -207,26 +251,44 @@ done:
 
 bool vyre__hip_compiler_find(char *out_reason, uint64_t size)
 {
-  return vyre__hiprtc_find(out_reason, size) != NULL;
+  if (vyre__hiprtc_find(out_reason, size))
+    return true;
+  const vyre__plugin_program *offline = vyre__hip_offline_find();
+  const size_t used = size ? strlen(out_reason) : 0;
+  if (!offline->found && used < size)
+    snprintf(out_reason + used, size - used, "; %s", offline->reason);
+  return offline->found;
 }
 
 static pthread_once_t version_once = PTHREAD_ONCE_INIT;
-static char version_text[384];
+static char version_text[1024 + PATH_MAX];
 
-/* With the options, which are constant, and with what "" stands for.  hipRTC's own version has not
-   moved for years: the runtime's goes with it, and the path of comgr, which is the compiler. */
+static void add_options(const char *const *list, size_t count)
+{
+  for (size_t i = 0; i < count && list[i]; ++i) {
+    const size_t used = strlen(version_text);
+    snprintf(version_text + used, sizeof version_text - used, " %s", list[i]);
+  }
+}
+
+/* Both compilers, for the architecture alone decides which of them it is; with the options, which
+   are constant, and with what "" stands for.  hipRTC's own version has not moved for years: the
+   runtime's goes with it, and the path of comgr, which is the compiler. */
 static void write_version(void)
 {
   const vyre__hiprtc *hiprtc = vyre__hiprtc_find(NULL, 0);
+  const vyre__plugin_program *offline = vyre__hip_offline_find();
   char arch[VYRE_DEVICE_ID_SIZE];
   first_arch(arch);
-  size_t used =
-      (size_t)snprintf(version_text, sizeof version_text, "hipRTC %d.%d, HIP %d.%d, %.120s, %s",
-                       hiprtc ? hiprtc->major : 0, hiprtc ? hiprtc->minor : 0, vyre__hip_rocm(),
-                       vyre__hip_patch(), hiprtc ? hiprtc->comgr_path : "", arch);
-  for (size_t i = 0; i < FIXED && used < sizeof version_text; ++i)
-    used +=
-        (size_t)snprintf(version_text + used, sizeof version_text - used, " %s", fixed_options[i]);
+  snprintf(version_text, sizeof version_text,
+           "hipRTC %d.%d, HIP %d.%d, %.120s, %s; %s %llu %llu %llu, %s;",
+           hiprtc ? hiprtc->major : 0, hiprtc ? hiprtc->minor : 0, vyre__hip_rocm(),
+           vyre__hip_patch(), hiprtc ? hiprtc->comgr_path : "", arch,
+           offline->found ? offline->path : "", (unsigned long long)offline->file_size,
+           (unsigned long long)offline->file_time_ns, (unsigned long long)offline->file_inode,
+           offline->version);
+  add_options(fixed_options, FIXED);
+  add_options(vyre__hip_offline_options, SIZE_MAX);
 }
 
 const char *vyre__hip_compiler_version(void)

@@ -115,22 +115,30 @@ static void test_program(void **state)
   free(image);
 }
 
+/* Named by its format, and by its plugin. */
 static void test_one_architecture(void **state)
 {
   static sample s;
-  void *image = NULL;
-  uint64_t size = 0;
-  vyre_bundle *bundle = NULL;
-  uint32_t count = 0;
+  const char *const arch = strchr(native_target, ':') + 1;
+  char by_plugin[64];
+  const char *const targets[] = {native_target, by_plugin};
   (void)state;
-  twice(&s);
-  assert_int_equal(build(&s, native_target, &image, &size, NULL), VYRE_OK);
-  assert_int_equal(vyre_bundle_open(image, size, &bundle, NULL), VYRE_OK);
-  assert_string_equal(vyre_bundle_code(bundle, &count)->arch, strchr(native_target, ':') + 1);
-  assert_int_equal(count, 1);
-  assert_runs(&s, bundle);
-  vyre_bundle_destroy(bundle);
-  free(image);
+  snprintf(by_plugin, sizeof by_plugin, "cpu:%s", arch);
+  for (size_t i = 0; i < 2; ++i) {
+    void *image = NULL;
+    uint64_t size = 0;
+    vyre_bundle *bundle = NULL;
+    uint32_t count = 0;
+    twice(&s);
+    assert_int_equal(build(&s, targets[i], &image, &size, NULL), VYRE_OK);
+    assert_int_equal(vyre_bundle_open(image, size, &bundle, NULL), VYRE_OK);
+    assert_string_equal(vyre_bundle_code(bundle, &count)->format, "native");
+    assert_string_equal(vyre_bundle_code(bundle, &count)->arch, arch);
+    assert_int_equal(count, 1);
+    assert_runs(&s, bundle);
+    vyre_bundle_destroy(bundle);
+    free(image);
+  }
 }
 
 static void test_handlers(void **state)
@@ -186,6 +194,8 @@ static void test_refused(void **state)
       {"", VYRE_ERROR_INVALID_ARGUMENT, "a target is empty"},
       {"gpu9", VYRE_ERROR_NOT_FOUND, "no plugin is named 'gpu9'; loaded are: "},
       {"spirv:1.5", VYRE_ERROR_NOT_FOUND, "'spirv:1.5'"},
+      {"cpu:pdp11", VYRE_ERROR_NOT_FOUND, "'cpu:pdp11'"},
+      {"cp:x86-64", VYRE_ERROR_NOT_FOUND, "'cp:x86-64'"},
       {"native:pdp11", VYRE_ERROR_NOT_FOUND, "'native:pdp11'"},
       {"vyre-c:", VYRE_ERROR_NOT_FOUND, "'vyre-c:'"},
       {"fixture", VYRE_ERROR_UNSUPPORTED, "plugin fixture does not compile ahead of time"},
