@@ -8,9 +8,11 @@ jobs=$(nproc 2>/dev/null || echo 2)
 build_packages=(gcc libc6-dev binutils cmake ninja-build pkg-config libjansson-dev libmd-dev)
 test_packages=(g++ libcmocka-dev clang libclang-rt-14-dev util-linux spin
   pocl-opencl-icd ocl-icd-libopencl1 opencl-headers)
-# From bookworm-security, and AMD's runtime of Debian 12; without them the tests that read GPU code
-# and that ask AMD's own runtime and compiler are skipped.
-optional_packages=(clang-22 libamdhip64-5 libhiprtc-builtins5 rocm-device-libs)
+# From bookworm-security, and AMD's runtime and headers of Debian 12; without them the tests that
+# compile for GPUs and read their code, and that ask AMD's own runtime, compiler and declarations, are
+# skipped.
+optional_packages=(clang-22 lld-22 libamdhip64-5 libhiprtc-builtins5 rocm-device-libs
+  libamdhip64-dev)
 lint_packages=(clang-format clang-tidy shellcheck git)
 
 bold='' red='' green='' dim='' plain=''
