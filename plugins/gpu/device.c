@@ -12,6 +12,7 @@
 #include "plugins/common/handshake.h"
 #include "plugins/common/host.h"
 #include "plugins/gpu/info.h"
+#include "plugins/gpu/trial.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -58,8 +59,11 @@ static vyre_status read_facts(uint32_t index, vyre__gpu_facts *out_facts, vyre_e
                              : "use another backend, or make a device visible to this process",
                        "%s device %u does not exist, there are %u", vyre__gpu_driver.name, index,
                        count);
-  return vyre__gpu_result(NULL, vyre__gpu_driver.device_facts(index, out_facts),
-                          "reading what a device can do", err);
+  const vyre_status read = vyre__gpu_result(NULL, vyre__gpu_driver.device_facts(index, out_facts),
+                                            "reading what a device can do", err);
+  if (read == VYRE_OK)
+    vyre__gpu_trial_recall(index, out_facts);
+  return read;
 }
 
 /* `unknown`: capabilities that the host's version has no word for. */
@@ -158,7 +162,7 @@ static void strip(vyre_backend_device *device)
   vyre__gpu_leave(&scope);
 }
 
-/* Gives the device its context, or leaves it without. */
+/* Gives the device its context and what it keeps there, or leaves it without. */
 static vyre_status acquire(vyre_backend_device *device, const vyre_native_handle *queue,
                            vyre_error *err)
 {
@@ -171,11 +175,13 @@ static vyre_status acquire(vyre_backend_device *device, const vyre_native_handle
   status = vyre__gpu_enter(device, &scope, err);
   if (status == VYRE_OK)
     status = furnish(device, queue, err);
-  if (status != VYRE_OK)
-    strip(device);
   vyre__gpu_leave(&scope);
-  if (status != VYRE_OK)
+  if (status == VYRE_OK)
+    status = vyre__gpu_trial(device, err);
+  if (status != VYRE_OK) {
+    strip(device);
     (void)vyre__gpu_driver.context_release(device->index);
+  }
   return status;
 }
 

@@ -67,6 +67,7 @@ typedef struct vyre__gpu_driver {
   vyre_native_type native_type;       /* of its events and streams: VYRE_NATIVE_CUDA */
   const vyre_backend_format *formats; /* vyre_backend.formats */
   uint32_t format_count;
+  bool tries_coherence; /* of mapped host memory, when a device is opened (trial.h) */
   const char *(*prelude)(uint64_t *out_size);
 
   /* ---- the library: no context needed ---- */

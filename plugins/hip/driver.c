@@ -27,6 +27,7 @@ const vyre__gpu_driver_table vyre__gpu_driver = {
     .native_type = VYRE_NATIVE_HIP,
     .formats = formats,
     .format_count = sizeof formats / sizeof formats[0],
+    .tries_coherence = true,
     .prelude = prelude,
     .load = vyre__hip_load,
     .code_status = vyre__hip_code_status,

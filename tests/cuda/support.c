@@ -110,7 +110,14 @@ int plugin_set_up(void **state)
 {
   const char *other = getenv("VYRE_TEST_FAKE_CUDA");
   (void)state;
-  return plugin_load(other ? other : FAKE_CUDA, FAKE_NVRTC) && driver && nvrtc ? 0 : -1;
+  if (!plugin_load(other ? other : FAKE_CUDA, FAKE_NVRTC) || !driver || !nvrtc)
+    return -1;
+#ifdef VYRE_TEST_HIP
+  /* The trial of coherent memory is tests/hip/test_trial.c's: it is over. */
+  for (uint32_t i = 0; i < 2; ++i)
+    backend->device_close(open_device(i));
+#endif
+  return 0;
 }
 
 /* -------- kernels -------- */
@@ -270,6 +277,11 @@ void assert_clean(void)
   for (uint64_t i = 0; i < driver->faults() && driver->fault(i); ++i)
     print_error("fault: %s\n", driver->fault(i));
   assert_int_equal(driver->faults(), 0);
+  static const char *const kinds[] = {"context", "memory", "host",  "pool",
+                                      "stream",  "event",  "module"};
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; ++i)
+    if (driver->live(kinds[i]))
+      print_error("%s: %llu left\n", kinds[i], (unsigned long long)driver->live(kinds[i]));
   assert_int_equal(driver->live(NULL), 0);
   assert_int_equal(driver->depth(), 0);
   assert_int_equal(host_live(), 0);

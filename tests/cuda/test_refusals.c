@@ -4,6 +4,12 @@
  */
 #include "scene.h"
 
+#ifdef VYRE_TEST_HIP /* has no leave to take more, and needs none on AMD's devices */
+#define MOST_MEMORY "the limit is 49152"
+#else
+#define MOST_MEMORY "the limit is 232448"
+#endif
+
 /* -------- what is refused -------- */
 
 static void wrong_descriptors_start_nothing(void **state)
@@ -40,7 +46,9 @@ static void wrong_descriptors_start_nothing(void **state)
   });
   WRONG(INVALID_ARGUMENT, "push is NULL", l.desc.push_size = 4);
   WRONG(INVALID_ARGUMENT, "97 bindings, the limit is 96", l.desc.binding_count = 97);
+#ifndef VYRE_TEST_HIP /* whose runtime does not tell how many parameters a function has */
   WRONG(INVALID_ARGUMENT, "1 bindings for kernel copy, which has 3", l.desc.binding_count = 1);
+#endif
   WRONG(INVALID_ARGUMENT, "id 1, id_limit is 1", l.desc.id_limit = 1);
   WRONG(UNSUPPORTED, "id 96", {
     l.bindings[1].id = 96;
@@ -53,7 +61,7 @@ static void wrong_descriptors_start_nothing(void **state)
   WRONG(INVALID_ARGUMENT, "of a buffer of 64", l.bindings[0].offset = 49);
   WRONG(INVALID_ARGUMENT, "of a buffer of 64", l.bindings[0].offset = UINT64_MAX);
   WRONG(INVALID_ARGUMENT, "overflow", l.bindings[1].size = UINT64_MAX);
-  WRONG(INVALID_ARGUMENT, "the limit is 232448", {
+  WRONG(INVALID_ARGUMENT, MOST_MEMORY, {
     l.bindings[1].kind = VYRE_BINDING_WORKGROUP;
     l.bindings[1].access = VYRE_WORKGROUP;
     l.bindings[1].size = 232449;
@@ -112,9 +120,15 @@ static void code_of_other_kinds_is_refused(void **state)
   (void)state;
   desc.format = "spirv";
   FAILS(backend->module_load(device, &desc, &other, &err), VYRE_ERROR_MODULE_FORMAT, "\"vyre-c\"");
+#ifdef VYRE_TEST_HIP
+  desc.format = "ptx";
+  FAILS(backend->module_load(device, &desc, &other, &err), VYRE_ERROR_MODULE_FORMAT, "\"hsaco\"");
+  desc.format = "hsaco";
+#else
   desc.format = "ptx";
   FAILS(backend->module_load(device, &desc, &other, &err), VYRE_ERROR_MODULE_FORMAT, ".entry");
   desc.format = "cubin";
+#endif
   FAILS(backend->module_load(device, &desc, &other, &err), VYRE_ERROR_MODULE_FORMAT, "ELF");
   desc.size = 0;
   FAILS(backend->module_load(device, &desc, &other, &err), VYRE_ERROR_MODULE_FORMAT, "no bytes");

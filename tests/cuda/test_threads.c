@@ -121,7 +121,11 @@ static void first_look_at_once(void **state)
     assert_null(failed);
     assert_int_equal(counts[i], 2);
   }
+#ifdef VYRE_TEST_HIP
+  assert_int_equal(driver->calls("cuInit"), 2); /* the tests' own hipRTC stands on it, too */
+#else
   assert_int_equal(driver->calls("cuInit"), 1);
+#endif
 }
 
 int main(void)

@@ -92,17 +92,28 @@ static CUresult enter(void)
   return code;
 }
 
+/* Whatever putting the context back says: HIP has no such call. */
 static hipError_t leave(CUresult code)
 {
   CUcontext popped = NULL;
-  const CUresult left = vyre__cuda.cuCtxPopCurrent(&popped);
+  (void)vyre__cuda.cuCtxPopCurrent(&popped);
   let_go(current, 1);
-  return code_of(code ? code : left);
+  return code_of(code);
 }
 
 #define ENTER                                                                                      \
   do {                                                                                             \
     const CUresult entered = enter();                                                              \
+    if (entered)                                                                                   \
+      return code_of(entered);                                                                     \
+  } while (0)
+
+/* For a call that ends something: twice, so that what passes by does not keep it. */
+#define ENTER_TO_END                                                                               \
+  do {                                                                                             \
+    CUresult entered = enter();                                                                    \
+    if (entered)                                                                                   \
+      entered = enter();                                                                           \
     if (entered)                                                                                   \
       return code_of(entered);                                                                     \
   } while (0)
@@ -288,45 +299,67 @@ hipError_t hipMalloc(void **out, size_t size)
 
 hipError_t hipFree(void *memory)
 {
-  ENTER;
+  ENTER_TO_END;
   return leave_without_object(vyre__cuda.cuMemFree(ADDRESS(memory)));
 }
 
-/* It lives in the device, and so in its context. */
+/* A pool lives in its device, and so in its context, whichever device is current at its end. */
+typedef struct pool {
+  CUmemoryPool theirs;
+  int device;
+} pool;
+
+static pool *pool_of(hipMemPool_t handle)
+{
+  return (pool *)(void *)handle;
+}
+
 hipError_t hipMemPoolCreate(hipMemPool_t *out, const hipMemPoolProps *properties)
 {
   CUmemPoolProps theirs;
-  CUmemoryPool pool = NULL;
+  pool *made = malloc(sizeof *made);
+  if (!made)
+    return 2;
   memset(&theirs, 0, sizeof theirs);
   theirs.allocType = (CUmemAllocationType)properties->allocType;
   theirs.location.type = (CUmemLocationType)properties->location.type;
-  theirs.location.id = properties->location.id;
-  ENTER;
-  const CUresult code = vyre__cuda.cuMemPoolCreate(&pool, &theirs);
-  if (!code)
-    *out = (hipMemPool_t)(void *)pool;
-  return leave_with_object(code);
+  theirs.location.id = made->device = properties->location.id;
+  const int before = current;
+  current = made->device;
+  CUresult code = enter();
+  const bool entered = !code;
+  if (entered)
+    code = vyre__cuda.cuMemPoolCreate(&made->theirs, &theirs);
+  const hipError_t result = entered ? leave_with_object(code) : code_of(code);
+  current = before;
+  if (code)
+    free(made);
+  else
+    *out = (hipMemPool_t)(void *)made;
+  return result;
 }
 
-hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute, void *value)
+hipError_t hipMemPoolSetAttribute(hipMemPool_t handle, hipMemPoolAttr attribute, void *value)
 {
-  ENTER;
-  return leave(vyre__cuda.cuMemPoolSetAttribute((CUmemoryPool)(void *)pool,
-                                                (CUmemPool_attribute)attribute, value));
+  return code_of(vyre__cuda.cuMemPoolSetAttribute(pool_of(handle)->theirs,
+                                                  (CUmemPool_attribute)attribute, value));
 }
 
-hipError_t hipMemPoolDestroy(hipMemPool_t pool)
+hipError_t hipMemPoolDestroy(hipMemPool_t handle)
 {
-  ENTER;
-  return leave_without_object(vyre__cuda.cuMemPoolDestroy((CUmemoryPool)(void *)pool));
+  pool *it = pool_of(handle);
+  const CUresult code = vyre__cuda.cuMemPoolDestroy(it->theirs);
+  let_go(it->device, 1);
+  free(it);
+  return code_of(code);
 }
 
-hipError_t hipMallocFromPoolAsync(void **out, size_t size, hipMemPool_t pool, hipStream_t stream)
+hipError_t hipMallocFromPoolAsync(void **out, size_t size, hipMemPool_t handle, hipStream_t stream)
 {
   CUdeviceptr address = 0;
   ENTER;
-  const CUresult code = vyre__cuda.cuMemAllocFromPoolAsync(
-      &address, size, (CUmemoryPool)(void *)pool, STREAM(stream));
+  const CUresult code =
+      vyre__cuda.cuMemAllocFromPoolAsync(&address, size, pool_of(handle)->theirs, STREAM(stream));
   if (!code)
     *out = pointer_of(address);
   return leave_with_object(code);
@@ -334,7 +367,7 @@ hipError_t hipMallocFromPoolAsync(void **out, size_t size, hipMemPool_t pool, hi
 
 hipError_t hipFreeAsync(void *memory, hipStream_t stream)
 {
-  ENTER;
+  ENTER_TO_END;
   return leave_without_object(vyre__cuda.cuMemFreeAsync(ADDRESS(memory), STREAM(stream)));
 }
 
@@ -360,7 +393,7 @@ hipError_t hipHostGetDevicePointer(void **out, void *host, unsigned int flags)
 
 hipError_t hipHostFree(void *host)
 {
-  ENTER;
+  ENTER_TO_END;
   return leave_without_object(vyre__cuda.cuMemFreeHost(host));
 }
 
@@ -403,7 +436,7 @@ hipError_t hipStreamCreateWithPriority(hipStream_t *out, unsigned int flags, int
 
 hipError_t hipStreamDestroy(hipStream_t stream)
 {
-  ENTER;
+  ENTER_TO_END;
   return leave_without_object(vyre__cuda.cuStreamDestroy(STREAM(stream)));
 }
 
@@ -431,7 +464,7 @@ hipError_t hipEventCreateWithFlags(hipEvent_t *out, unsigned int flags)
 
 hipError_t hipEventDestroy(hipEvent_t event)
 {
-  ENTER;
+  ENTER_TO_END;
   return leave_without_object(vyre__cuda.cuEventDestroy(EVENT(event)));
 }
 
@@ -500,7 +533,7 @@ hipError_t hipModuleLoadData(hipModule_t *out, const void *image)
 
 hipError_t hipModuleUnload(hipModule_t module)
 {
-  ENTER;
+  ENTER_TO_END;
   return leave_without_object(vyre__cuda.cuModuleUnload((CUmodule)(void *)module));
 }
 

@@ -11,10 +11,15 @@
  *   trap       (…)                 ends with CUDA_ERROR_ILLEGAL_ADDRESS
  *   offend     (…)                 writes a fault record, as debug code does
  *   resident   (inout 0)           runs until word 0 is not 0, then stores word 0 + 1 in word 1
- * Any other name runs nothing and is recorded.
+ *   vyre_trial (inout 0)           plugins/gpu/trial_kernel.c; VYRE_FAKE_CUDA_TRIAL in the
+ * environment: "blind" (sees nothing), "mute" (is seen at its end), "early" (numbers come before
+ * what they stand for) Any other name runs nothing and is recorded.
  */
 #include "fake.h"
 
+#include "plugins/gpu/trial_layout.h"
+
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -134,15 +139,45 @@ static CUresult run_resident(fake_run *run)
   return 0;
 }
 
+static CUresult run_trial(fake_run *run)
+{
+  uint32_t *word = words(run, 0);
+  const char *how = getenv("VYRE_FAKE_CUDA_TRIAL");
+  const bool mute = how && !strcmp(how, "mute");
+  if (!word)
+    return ILLEGAL;
+  for (uint64_t round = 1;; ++round) {
+    if (!mute) /* release: pairs with the host's acquire */
+      __atomic_store_n(&word[VYRE__TRIAL_WAITS], (uint32_t)round, __ATOMIC_RELEASE);
+    if (round > VYRE__TRIAL_ROUNDS)
+      return 0;
+    if (mute || (how && !strcmp(how, "blind"))) {
+      usleep(20000); /* it waits in vain */
+      word[VYRE__TRIAL_WAITS] = mute ? VYRE__TRIAL_END : (uint32_t)round;
+      return 0;
+    }
+    uint64_t now;
+    /* Acquire: pairs with the host's release. */
+    while ((now = __atomic_load_n((uint64_t *)(void *)&word[VYRE__TRIAL_ASKED],
+                                  __ATOMIC_ACQUIRE)) != round &&
+           now != VYRE__TRIAL_END)
+      usleep(20);
+    for (uint32_t k = 0; !(how && !strcmp(how, "early")) && k < VYRE__TRIAL_DATA; ++k)
+      word[VYRE__TRIAL_ANSWER + k] =
+          VYRE__TRIAL_ANSWER_OF(word[VYRE__TRIAL_GIVEN + k], (uint32_t)round);
+  }
+}
+
 fake_kernel fake_kernel_find(const char *name, bool *out_resident)
 {
   static const struct {
     const char *name;
     fake_kernel kernel;
-  } all[] = {{"copy", run_copy},   {"add", run_add},       {"fill", run_fill},
-             {"count", run_count}, {"pushes", run_pushes}, {"double", run_double},
-             {"trap", run_trap},   {"offend", run_offend}, {"resident", run_resident}};
-  *out_resident = !strcmp(name, "resident");
+  } all[] = {{"copy", run_copy},       {"add", run_add},       {"fill", run_fill},
+             {"count", run_count},     {"pushes", run_pushes}, {"double", run_double},
+             {"trap", run_trap},       {"offend", run_offend}, {"resident", run_resident},
+             {"vyre_trial", run_trial}};
+  *out_resident = !strcmp(name, "resident") || !strcmp(name, "vyre_trial");
   for (size_t i = 0; i < sizeof all / sizeof all[0]; ++i)
     if (!strcmp(all[i].name, name))
       return all[i].kernel;
