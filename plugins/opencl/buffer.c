@@ -36,13 +36,14 @@ static vyre_status make_memory(const vyre_backend_device *device, uint64_t size,
                                vyre_error *err)
 {
   const vyre__cl_calls *cl = device->cl;
+  const cl_mem_flags flags = CL_MEM_READ_WRITE | vyre__opencl_at_once(device);
   cl_int code = CL_SUCCESS;
   cl_mem memory = NULL;
   if (!size) {
     code = cl->clRetainMemObject(device->nothing);
     memory = device->nothing;
   } else if (size <= SIZE_MAX / 2) {
-    memory = cl->clCreateBuffer(device->context, CL_MEM_READ_WRITE, size, NULL, &code);
+    memory = cl->clCreateBuffer(device->context, flags, size, NULL, &code);
     if (memory)
       code = zero(device, memory, size);
   } else {
@@ -115,6 +116,14 @@ static vyre_status told(cl_int code, const char *call, const char *what, uint64_
 {
   if (code == CL_SUCCESS)
     return VYRE_OK;
+  /* Only memory of others is made without it. */
+  if (code == CL_INVALID_OPERATION)
+    return PLUGIN_FAIL_VENDOR(
+        err, VYRE_ERROR_INVALID_ARGUMENT, code,
+        "make the cl_mem without CL_MEM_HOST_NO_ACCESS, _READ_ONLY and _WRITE_ONLY",
+        "%s of %llu bytes: the imported cl_mem does not let the host at it: %s said "
+        "CL_INVALID_OPERATION (%d)",
+        what, (unsigned long long)size, call, (int)code);
   return OPENCL_FAIL(err, code, call, "%s of %llu bytes", what, (unsigned long long)size);
 }
 

@@ -103,11 +103,14 @@
   X(CL_QUEUE_CONTEXT, 0x1090)                                                                      \
   X(CL_QUEUE_DEVICE, 0x1091)                                                                       \
   X(CL_QUEUE_PROPERTIES, 0x1093)                                                                   \
+  X(CL_MEM_TYPE, 0x1100)                                                                           \
   X(CL_MEM_SIZE, 0x1102)                                                                           \
   X(CL_MEM_CONTEXT, 0x1106)                                                                        \
+  X(CL_MEM_OBJECT_BUFFER, 0x10F0)                                                                  \
   X(CL_MEM_READ_WRITE, 1)                                                                          \
   X(CL_MEM_READ_ONLY, 4)                                                                           \
   X(CL_MEM_USE_HOST_PTR, 8)                                                                        \
+  X(CL_MEM_ALLOC_HOST_PTR, 16)                                                                     \
   X(CL_MEM_COPY_HOST_PTR, 32)                                                                      \
   X(CL_PROGRAM_BINARY_SIZES, 0x1165)                                                               \
   X(CL_PROGRAM_BINARIES, 0x1166)                                                                   \

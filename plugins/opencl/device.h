@@ -61,6 +61,16 @@ struct vyre_backend_device {
   uint64_t tick;        /* nanoseconds of a tick of kernels' clocks, times 2^32; 0: not measured */
 };
 
+/*
+ * What makes a runtime on the processor take memory when it is asked for: PoCL else takes it with
+ * the first command, and ends the process where there is none.  On a GPU it would be memory of the
+ * host.
+ */
+static inline cl_mem_flags vyre__opencl_at_once(const vyre_backend_device *device)
+{
+  return device->facts->is_cpu ? CL_MEM_ALLOC_HOST_PTR : 0;
+}
+
 struct vyre_backend_buffer {
   cl_mem memory;
   uint64_t size;

@@ -9,12 +9,14 @@
 #include "code.h"
 #include "device.h"
 #include "library.h"
+#include "plugins/common/handshake.h"
 #include "plugins/common/host.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_PLATFORMS 32u
 #define TEXT_BYTES 16384u
@@ -22,6 +24,7 @@
 static vyre__opencl_facts rows[VYRE__OPENCL_MAX_DEVICES];
 static uint32_t row_count;
 static bool found;
+static pid_t finder; /* the process that found them */
 static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* One line without blanks at its ends; other characters than printable ones become blanks. */
@@ -243,15 +246,16 @@ static vyre_status add_platform(cl_platform_id platform, vyre_error *err)
   cl_device_id devices[VYRE__OPENCL_MAX_DEVICES];
   char name[VYRE_DEVICE_NAME_SIZE] = "";
   cl_uint count = 0;
+  if (cl->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) != CL_SUCCESS)
+    name[0] = '\0';
+  tidy(name);
   const cl_int code =
       cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, VYRE__OPENCL_MAX_DEVICES, devices, &count);
   if (code == CL_DEVICE_NOT_FOUND)
     return VYRE_OK;
   if (code != CL_SUCCESS)
     return OPENCL_FAIL_AS(err, VYRE_ERROR_NO_DEVICE, code, "clGetDeviceIDs",
-                          "the devices of a platform");
-  if (cl->clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof(name) - 1, name, NULL) != CL_SUCCESS)
-    name[0] = '\0';
+                          "the devices of platform \"%s\"", name);
   for (cl_uint i = 0; i < count && i < VYRE__OPENCL_MAX_DEVICES; ++i) {
     if (row_count == VYRE__OPENCL_MAX_DEVICES)
       return VYRE_OK;
@@ -303,6 +307,7 @@ static vyre_status find_all(vyre_error *err)
   const vyre__cl_calls *cl = vyre__opencl_calls();
   cl_platform_id platforms[MAX_PLATFORMS];
   cl_uint count = 0;
+  vyre_error trouble = VYRE_ERROR_INIT;
   vyre_status status = VYRE_OK;
   const cl_int code = cl->clGetPlatformIDs(MAX_PLATFORMS, platforms, &count);
   row_count = 0;
@@ -311,11 +316,15 @@ static vyre_status find_all(vyre_error *err)
     return VYRE_OK;
   if (code != CL_SUCCESS)
     return OPENCL_FAIL_AS(err, VYRE_ERROR_NO_DEVICE, code, "clGetPlatformIDs", "the platforms");
-  for (cl_uint i = 0; status == VYRE_OK && i < count && i < MAX_PLATFORMS; ++i)
-    status = add_platform(platforms[i], err);
-  if (status != VYRE_OK)
-    row_count = 0;
-  return status;
+  for (cl_uint i = 0; i < count && i < MAX_PLATFORMS; ++i) {
+    if (add_platform(platforms[i], &trouble) == VYRE_OK)
+      continue;
+    status = trouble.code;
+    vyre__plugin_log(vyre__plugin_host(), VYRE_LOG_WARNING, "opencl: passed over: %s",
+                     trouble.message);
+  }
+  /* A runtime that is broken takes nothing away from the others. */
+  return status == VYRE_OK || row_count ? VYRE_OK : vyre__plugin_error_copy(err, &trouble);
 }
 
 vyre_status vyre__opencl_devices(const vyre__opencl_facts **out_rows, uint32_t *out_count,
@@ -326,6 +335,14 @@ vyre_status vyre__opencl_devices(const vyre__opencl_facts **out_rows, uint32_t *
   if (status != VYRE_OK)
     return status;
   pthread_mutex_lock(&rows_lock);
+  if (found && finder != getpid()) {
+    status = PLUGIN_FAIL(err, VYRE_ERROR_FORKED,
+                         "call exec() in the child, or look for devices only behind fork()",
+                         "the parent process has used OpenCL, whose runtimes do not go on in a "
+                         "child: their threads are not there");
+    pthread_mutex_unlock(&rows_lock);
+    return status;
+  }
   if (!found) {
     signals kept;
     keep_signals(&kept);
@@ -333,6 +350,7 @@ vyre_status vyre__opencl_devices(const vyre__opencl_facts **out_rows, uint32_t *
     put_signals_back(&kept);
   }
   found = status == VYRE_OK && row_count;
+  finder = getpid();
   *out_rows = rows;
   *out_count = row_count;
   pthread_mutex_unlock(&rows_lock);

@@ -22,6 +22,7 @@ static vyre_status check_memory(const vyre_backend_device *device, const vyre_na
 {
   const vyre__cl_calls *cl = device->cl;
   cl_context context = NULL;
+  cl_uint type = 0;
   size_t size = 0;
   cl_mem handle = pointer_of(memory->handle);
   if (memory->type != VYRE_NATIVE_OPENCL_MEMORY)
@@ -31,12 +32,18 @@ static vyre_status check_memory(const vyre_backend_device *device, const vyre_na
   if (!handle)
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a cl_mem",
                        "import: the handle is 0");
-  cl_int code = cl->clGetMemObjectInfo(handle, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
+  cl_int code = cl->clGetMemObjectInfo(handle, CL_MEM_TYPE, sizeof(type), &type, NULL);
+  if (code == CL_SUCCESS)
+    code = cl->clGetMemObjectInfo(handle, CL_MEM_CONTEXT, sizeof(context), &context, NULL);
   if (code == CL_SUCCESS)
     code = cl->clGetMemObjectInfo(handle, CL_MEM_SIZE, sizeof(size), &size, NULL);
   if (code != CL_SUCCESS)
     return OPENCL_FAIL_AS(err, VYRE_ERROR_INVALID_ARGUMENT, code, "clGetMemObjectInfo",
                           "import of a cl_mem");
+  if (type != CL_MEM_OBJECT_BUFFER)
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
+                       "give a buffer: one of clCreateBuffer() or clCreateSubBuffer()",
+                       "import: the cl_mem is an image or a pipe (CL_MEM_TYPE is 0x%x)", type);
   if (context != device->context)
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
                        "open the device on a queue of the context that the memory belongs to, or "

@@ -202,8 +202,8 @@ static vyre_status make_memory(const vyre_backend_device *device, const vyre_bin
   if (binding->data && binding->access == VYRE_READ_ONLY && device->facts->unified &&
       (uintptr_t)binding->data % HOST_ALIGN == 0)
     flags |= CL_MEM_USE_HOST_PTR;
-  else if (bytes)
-    flags |= CL_MEM_COPY_HOST_PTR;
+  else
+    flags |= vyre__opencl_at_once(device) | (bytes ? CL_MEM_COPY_HOST_PTR : 0);
   *out_memory = cl->clCreateBuffer(device->context, flags, binding->size, bytes, &code);
   if (!*out_memory)
     return OPENCL_FAIL_AS(err, VYRE_ERROR_OUT_OF_DEVICE_MEMORY, code, "clCreateBuffer",

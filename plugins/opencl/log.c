@@ -51,6 +51,20 @@ static place look_up(const vyre__opencl_source *source, unsigned long wanted)
   return now;
 }
 
+/* Lines end, and nothing in them steers a terminal; no blanks at the end. */
+static void tidy(char *text)
+{
+  char *to = text;
+  for (const char *from = text; *from; ++from) {
+    const unsigned char c = (unsigned char)*from;
+    if (c != '\r')
+      *to++ = (c < ' ' && c != '\n' && c != '\t') || c == 0x7f ? '?' : *from;
+  }
+  while (to > text && (to[-1] == '\n' || to[-1] == ' '))
+    --to;
+  *to = '\0';
+}
+
 void vyre__opencl_log_lines(const vyre__opencl_source *source, const char *log, char *out_text,
                             size_t size)
 {
@@ -73,4 +87,5 @@ void vyre__opencl_log_lines(const vyre__opencl_source *source, const char *log, 
     log = after;
   }
   out_text[used] = '\0';
+  tidy(out_text);
 }

@@ -90,6 +90,8 @@ cl_int clGetProgramBuildInfo(cl_program program, cl_device_id device, cl_program
       line += *at == '\n';
     snprintf(log, sizeof(log), "<kernel>:%lu:3: error: wrong\n<kernel>: 1 error", line);
   }
+  if (fake.rude_lines)
+    snprintf(log, sizeof(log), "user.c:7: \033[31mred\033[0m\a\r\n\tj\303\251\177 \n\n");
   return code != CL_SUCCESS ? code : fake_answer(log, sizeof(log), room, out, out_size);
 }
 

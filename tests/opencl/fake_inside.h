@@ -35,6 +35,7 @@ struct _cl_mem {
   uint32_t users;
   cl_context context;
   cl_mem_flags flags;
+  cl_uint type;
   size_t size;
   unsigned char *bytes;
 };

@@ -44,12 +44,15 @@ typedef struct fake_opencl {
   cl_int binary_code;  /* of clCreateProgramWithBinary */
   uint32_t slow_looks; /* so often a launch is looked at before it has ended */
   bool bad_index;      /* a debug kernel finds an index outside */
+  bool image;          /* memory that is made is said to be an image */
   bool whole_lines;    /* its compiler knows no #line */
+  bool rude_lines;     /* what it says steers a terminal */
 
   /* What happened. */
   uint32_t calls[FAKE_CALLS];
   uint32_t contexts, queues, memories, programs, kernels, events; /* that are alive */
   uint32_t lent;     /* buffers in the memory of the host that were ever made */
+  uint32_t at_once;  /* and those whose memory is taken when they are made */
   char options[512]; /* of the last build */
 } fake_opencl;
 

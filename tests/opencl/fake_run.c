@@ -20,12 +20,15 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
   if (*out_code == CL_SUCCESS &&
       !bytes != !(flags & (cl_mem_flags)(CL_MEM_COPY_HOST_PTR | CL_MEM_USE_HOST_PTR)))
     *out_code = CL_INVALID_HOST_PTR;
+  if (*out_code == CL_SUCCESS && (flags & CL_MEM_USE_HOST_PTR) && (flags & CL_MEM_ALLOC_HOST_PTR))
+    *out_code = CL_INVALID_VALUE;
   if (*out_code != CL_SUCCESS)
     return NULL;
   made = calloc(1, sizeof(*made));
   made->users = 1;
   made->context = context;
   made->flags = flags;
+  made->type = fake.image ? CL_MEM_OBJECT_BUFFER + 1 : CL_MEM_OBJECT_BUFFER;
   made->size = size;
   made->bytes = flags & CL_MEM_USE_HOST_PTR ? bytes : malloc(size);
   if (!made->bytes)
@@ -37,6 +40,7 @@ cl_mem clCreateBuffer(cl_context context, cl_mem_flags flags, size_t size, void 
   context->users += 1;
   fake.memories += 1;
   fake.lent += (flags & CL_MEM_USE_HOST_PTR) != 0;
+  fake.at_once += (flags & CL_MEM_ALLOC_HOST_PTR) != 0;
   return made;
 }
 
@@ -69,6 +73,8 @@ cl_int clGetMemObjectInfo(cl_mem memory, cl_mem_info what, size_t room, void *ou
   const cl_int code = fake_enter(FAKE_clGetMemObjectInfo);
   if (code != CL_SUCCESS)
     return code;
+  if (what == CL_MEM_TYPE)
+    return fake_answer(&memory->type, sizeof(memory->type), room, out, out_size);
   return what == CL_MEM_SIZE
              ? fake_answer(&memory->size, sizeof(memory->size), room, out, out_size)
              : fake_answer(&memory->context, sizeof(memory->context), room, out, out_size);

@@ -79,6 +79,32 @@ static void host_memory_is_lent(void **state)
   }
 }
 
+/* PoCL ends the process where memory that it takes later is not there. */
+static void memory_is_taken_at_once(void **state)
+{
+  static _Alignas(64) unsigned char in[64];
+  const cl_ulong types[] = {CL_DEVICE_TYPE_CPU, CL_DEVICE_TYPE_GPU};
+  (void)state;
+  for (uint32_t i = 0; i < 2; ++i) {
+    vyre_backend_buffer *buffer = NULL;
+    vyre_error err = VYRE_ERROR_INIT;
+    load();
+    fake->type = types[i];
+    fake->unified = CL_TRUE;
+    vyre_backend_kernel *kernel = start(0, "one");
+    const vyre_status status = backend->buffer_alloc(device, 64, &buffer, &err);
+    assert_ok(status, err);
+    const vyre_binding bindings[] = {bind_host(0, VYRE_READ_ONLY, in, sizeof(in)),
+                                     bind_host(1, VYRE_WRITE_ONLY, NULL, 8192)};
+    const vyre_dispatch_desc desc = launch_of(kernel, bindings, 2);
+    backend->pending_release(dispatch(&desc));
+    assert_int_equal(fake->lent, 1); /* of others: neither */
+    assert_int_equal(fake->at_once, types[i] == CL_DEVICE_TYPE_CPU ? 2 : 0);
+    backend->buffer_free(device, buffer);
+    stop();
+  }
+}
+
 static void a_buffer_is_bound_from_its_offset(void **state)
 {
   unsigned char back[64];
@@ -291,6 +317,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bytes_go_in_and_out),
       cmocka_unit_test(host_memory_is_lent),
+      cmocka_unit_test(memory_is_taken_at_once),
       cmocka_unit_test(a_buffer_is_bound_from_its_offset),
       cmocka_unit_test(words_are_used_again),
       cmocka_unit_test(waits_have_a_limit),

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static uint32_t count_devices(void)
 {
@@ -118,6 +120,63 @@ static void platform_that_fails(void **state)
   assert_refused(backend->device_count(&count, &err), VYRE_ERROR_NO_DEVICE,
                  "CL_INVALID_VALUE (-30)");
   assert_int_equal(count, 99);
+  unload();
+}
+
+/* A runtime that is broken takes nothing away from the others. */
+static void platform_that_fails_beside_another(void **state)
+{
+  vyre_backend_device_info info = {.struct_size = sizeof(info)};
+  vyre_error err = VYRE_ERROR_INIT;
+  (void)state;
+  for (uint32_t at = 1; at <= 2; ++at) {
+    load();
+    fake->platforms = 2;
+    fake->fail_call = FAKE_clGetDeviceIDs;
+    fake->fail_at = at;
+    fake->fail_code = CL_OUT_OF_HOST_MEMORY;
+    assert_int_equal(count_devices(), 1);
+    const vyre_status status = backend->device_info(0, &info, &err);
+    assert_ok(status, err);
+    backend->device_close(open_device());
+    unload();
+  }
+}
+
+/* The threads of a runtime are not in a child: what it would be asked for might never end. */
+static void child_of_a_process_that_used_it(void **state)
+{
+  int ended = -1;
+  (void)state;
+  load();
+  assert_int_equal(count_devices(), 1);
+  const pid_t child = fork();
+  if (!child) {
+    vyre_backend_device *device = NULL;
+    vyre_error err = VYRE_ERROR_INIT;
+    uint32_t count = 99;
+    const vyre_status counted = backend->device_count(&count, NULL);
+    const vyre_status opened = backend->device_open(0, NULL, &device, &err);
+    _exit(counted == VYRE_ERROR_FORKED && opened == VYRE_ERROR_FORKED && count == 99 && !device &&
+                  strstr(err.message, "parent") && strstr(err.fix, "exec()")
+              ? 0
+              : 1);
+  }
+  assert_int_equal(waitpid(child, &ended, 0), child);
+  assert_int_equal(ended, 0);
+  assert_int_equal(count_devices(), 1);
+  unload();
+  /* One whose parent has found nothing. */
+  load();
+  fake->devices = 0;
+  assert_int_equal(count_devices(), 0);
+  const pid_t second = fork();
+  if (!second) {
+    fake->devices = 1;
+    _exit((int)count_devices());
+  }
+  assert_int_equal(waitpid(second, &ended, 0), second);
+  assert_int_equal(WEXITSTATUS(ended), 1);
   unload();
 }
 
@@ -274,6 +333,22 @@ static void lines_are_those_of_the_author(void **state)
   unload();
 }
 
+static void log_that_steers_a_terminal(void **state)
+{
+  vyre_backend_module *module = NULL;
+  vyre_error err = VYRE_ERROR_INIT;
+  (void)state;
+  setenv("VYRE_CACHE_DIR", "off", 1);
+  load();
+  fake->rude_lines = true;
+  vyre_backend_device *device = open_device();
+  assert_int_equal(load_text(device, "this is not a kernel", 0, &module, &err),
+                   VYRE_ERROR_COMPILE_FAILED);
+  assert_string_equal(err.message, "test: user.c:7: ?[31mred?[0m?\n\tj\303\251?");
+  backend->device_close(device);
+  unload();
+}
+
 static void format_and_entry(void **state)
 {
   vyre_backend_module *module = NULL;
@@ -308,6 +383,34 @@ static void memory_that_is_not_there(void **state)
   assert_refused(backend->buffer_alloc(device, 4096, &buffer, &err),
                  VYRE_ERROR_OUT_OF_DEVICE_MEMORY, "CL_MEM_OBJECT_ALLOCATION_FAILURE (-4)");
   assert_null(buffer);
+  backend->device_close(device);
+  unload();
+}
+
+/* Memory of others: what no launch takes, and what the host cannot copy. */
+static void memory_of_others(void **state)
+{
+  vyre_native_memory memory = {.struct_size = sizeof(memory)};
+  vyre_backend_buffer *buffer = NULL, *same = NULL;
+  unsigned char bytes[64] = {0};
+  vyre_error record = VYRE_ERROR_INIT;
+  (void)state;
+  load();
+  vyre_backend_device *device = open_device();
+  fake->image = true;
+  vyre_status status = backend->buffer_alloc(device, 64, &buffer, &record);
+  assert_ok(status, record);
+  status = backend->buffer_export(device, buffer, &memory, &record);
+  assert_ok(status, record);
+  assert_refused(backend->buffer_import(device, &memory, &same, &err), VYRE_ERROR_INVALID_ARGUMENT,
+                 "an image or a pipe (CL_MEM_TYPE is 0x10f1)");
+  assert_null(same);
+  fake->fail_call = FAKE_clEnqueueReadBuffer;
+  fake->fail_at = fake->calls[FAKE_clEnqueueReadBuffer] + 1;
+  fake->fail_code = CL_INVALID_OPERATION;
+  assert_refused(backend->buffer_download(device, buffer, 0, bytes, sizeof(bytes), &err),
+                 VYRE_ERROR_INVALID_ARGUMENT, "does not let the host at it");
+  backend->buffer_free(device, buffer);
   backend->device_close(device);
   unload();
 }
@@ -358,6 +461,8 @@ int main(void)
       cmocka_unit_test(no_platform),
       cmocka_unit_test(no_device),
       cmocka_unit_test(platform_that_fails),
+      cmocka_unit_test(platform_that_fails_beside_another),
+      cmocka_unit_test(child_of_a_process_that_used_it),
       cmocka_unit_test(ids_are_unique),
       cmocka_unit_test(device_too_old),
       cmocka_unit_test(device_not_available),
@@ -368,8 +473,10 @@ int main(void)
       cmocka_unit_test(device_of_another_kind),
       cmocka_unit_test(text_that_does_not_compile),
       cmocka_unit_test(lines_are_those_of_the_author),
+      cmocka_unit_test(log_that_steers_a_terminal),
       cmocka_unit_test(format_and_entry),
       cmocka_unit_test(memory_that_is_not_there),
+      cmocka_unit_test(memory_of_others),
       cmocka_unit_test(codes_of_a_launch),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
