@@ -5,6 +5,7 @@
  * taken over the compact form of the inner object with sorted keys.  It shows accidental change and
  * a different plugin; it proves no author (docs/conformance.md says how to sign it).
  */
+#include "conformance/plain.h"
 #include "conformance/reports.h"
 
 #include <sha2.h>
@@ -61,7 +62,7 @@ bool conform_write_certificate(const conform_options *options, const conform_res
     return false;
   }
   root = json_object();
-  inner = conform_json(options, results, exceptions);
+  inner = conform_json(results, exceptions);
   if (root && inner && hash_object(inner, hash)) {
     json_object_set_new(root, "sha256", json_string(hash));
     json_object_set(root, "certificate", inner);
@@ -82,6 +83,37 @@ static int refuse(const char *path, const char *why)
 {
   fprintf(stderr, "vyre-conform: %s: %s\n", path, why);
   return CONFORM_EXIT_FAILED;
+}
+
+static long long sum_of(json_t *inner, const char *verdict)
+{
+  return (long long)json_integer_value(json_object_get(json_object_get(inner, "sums"), verdict));
+}
+
+/* The texts are the file's own, whoever made it. */
+static void print_verified(const char *path, json_t *inner, bool same_suite, bool with_plugin)
+{
+  const char *const parts[] = {path,
+                               ": ",
+                               inner_text(inner, "plugin"),
+                               " ",
+                               inner_text(inner, "plugin_version"),
+                               " on ",
+                               inner_text(inner, "device"),
+                               ", ABI ",
+                               inner_text(inner, "abi"),
+                               ", ",
+                               inner_text(inner, "time"),
+                               "; suite ",
+                               inner_text(inner, "suite_version"),
+                               same_suite ? "" : " (another list of cases than this one)",
+                               NULL};
+  for (uint32_t i = 0; parts[i]; ++i)
+    conform_print_plain(stdout, parts[i], " ");
+  printf("\n%lld cases passed, %lld were expected to fail, %lld were not supported\n",
+         sum_of(inner, "pass"), sum_of(inner, "expected-fail"), sum_of(inner, "not-supported"));
+  if (with_plugin)
+    printf("the plugin is the one that was checked\n");
 }
 
 int conform_verify(const char *path, const char *plugin)
@@ -110,12 +142,7 @@ int conform_verify(const char *path, const char *plugin)
   else if (plugin && strcmp(hash, inner_text(inner, "plugin_sha256")) != 0)
     status = refuse(plugin, "it is another plugin than the certificate's");
   if (status == CONFORM_EXIT_PASSED)
-    printf("%s: %s %s on %s, ABI %s, %s; suite %s%s\n%s", path, inner_text(inner, "plugin"),
-           inner_text(inner, "plugin_version"), inner_text(inner, "device"),
-           inner_text(inner, "abi"), inner_text(inner, "time"), inner_text(inner, "suite_version"),
-           strcmp(own, inner_text(inner, "suite_sha256")) ? " (another list of cases than this one)"
-                                                          : "",
-           plugin ? "the plugin is the one that was checked\n" : "");
+    print_verified(path, inner, !strcmp(own, inner_text(inner, "suite_sha256")), plugin != NULL);
   json_decref(root);
   return status;
 }

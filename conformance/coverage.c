@@ -4,12 +4,13 @@
 #include <string.h>
 
 static const vyre_backend *plugin;
-static uint32_t *counts;
+static uint32_t *counts, *last_called;
 
 static void note(uint32_t slot)
 {
   /* Relaxed: only read when the process has ended. */
   __atomic_fetch_add(&counts[slot], 1, __ATOMIC_RELAXED);
+  __atomic_store_n(last_called, slot + 1, __ATOMIC_RELAXED);
 }
 
 static vyre_status count_device_count(uint32_t *out_count, vyre_error *err)
@@ -217,12 +218,14 @@ static vyre_status count_queue_export(vyre_backend_device *device, vyre_native_h
 #define HAS(slot)                                                                                  \
   (real->struct_size >= offsetof(vyre_backend, slot) + sizeof real->slot && real->slot != NULL)
 
-void conform_count_calls(const vyre_backend *real, uint32_t *calls, vyre_backend *out_counted)
+void conform_count_calls(const vyre_backend *real, uint32_t *calls, uint32_t *last,
+                         vyre_backend *out_counted)
 {
   const uint32_t size =
       real->struct_size < sizeof *out_counted ? real->struct_size : (uint32_t)sizeof *out_counted;
   plugin = real;
   counts = calls;
+  last_called = last;
   memset(out_counted, 0, sizeof *out_counted);
   memcpy(out_counted, real, size);
 #define X(slot) out_counted->slot = HAS(slot) ? count_##slot : NULL;

@@ -47,9 +47,11 @@ enum {
 
 /*
  * Fills `out_counted` with a copy of `real` as far as it reaches, NULL behind, whose slots count in
- * `calls`.  One table at a time: the slots have no argument that could tell two apart.
+ * `calls` and tell in `last` which was called last, as its number and 1.  One table at a time: the
+ * slots have no argument that could tell two apart.
  */
-void conform_count_calls(const vyre_backend *real, uint32_t *calls, vyre_backend *out_counted);
+void conform_count_calls(const vyre_backend *real, uint32_t *calls, uint32_t *last,
+                         vyre_backend *out_counted);
 
 /* The name of a slot. */
 const char *conform_slot_name(uint32_t slot);

@@ -1,6 +1,9 @@
 /* job.c - the parent's side of a case's process; see job.h. */
 #include "conformance/job.h"
 
+#include "conformance/coverage.h"
+#include "conformance/watch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -34,6 +37,7 @@ typedef struct job {
   uint64_t begin_ns, deadline_ns;
   uint64_t cpu_ns; /* of the child, and of those for which it has waited */
   bool timed_out;
+  int sent; /* the signal that it has sent to us, or 0 */
 } job;
 
 static uint64_t now_ns(void)
@@ -90,13 +94,27 @@ static bool spawn(job *j, const conform_options *options, const char *self)
   close(ends[1]);
   j->output = ends[0];
   if (failure) {
-    close(ends[0]);
     errno = failure;
     return false;
   }
+  conform_watch_add(j->pid);
   fcntl(j->output, F_SETFL, O_NONBLOCK);
   j->pid_fd = (int)syscall(SYS_pidfd_open, j->pid, 0);
   return true;
+}
+
+/* What it holds in this process. */
+static void drop(job *j)
+{
+  if (j->output >= 0)
+    close(j->output);
+  if (j->pid_fd >= 0)
+    close(j->pid_fd);
+  if (j->report)
+    munmap(j->report, sizeof *j->report);
+  if (j->report_fd >= 0)
+    close(j->report_fd);
+  memset(j, 0, sizeof *j);
 }
 
 static bool start(job *j, const char *name, uint32_t timeout_s, const conform_options *options,
@@ -108,6 +126,7 @@ static bool start(job *j, const char *name, uint32_t timeout_s, const conform_op
   if (!map_report(j) || !spawn(j, options, self)) {
     fprintf(stderr, "vyre-conform: error: a process for '%s' could not be started: %s\n", name,
             strerror(errno));
+    drop(j);
     return false;
   }
   j->begin_ns = now_ns();
@@ -139,9 +158,12 @@ static pid_t reap(job *j, int *out_status, int flags)
 {
   struct rusage used;
   const pid_t got = wait4(j->pid, out_status, flags, &used);
-  if (got == j->pid)
-    j->cpu_ns = 1000u * (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) +
-                1000000000u * (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
+  if (got != j->pid)
+    return got;
+  j->sent = conform_watch_sent_by(j->pid);
+  conform_watch_remove(j->pid);
+  j->cpu_ns = 1000u * (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) +
+              1000000000u * (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec);
   return got;
 }
 
@@ -154,9 +176,9 @@ static bool has_ended(job *j, int *out_status)
   got = reap(j, out_status, WNOHANG);
   if (got == j->pid)
     return true;
-  if (now_ns() < j->deadline_ns)
+  if (now_ns() < j->deadline_ns && !conform_watch_stopped())
     return false;
-  j->timed_out = true;
+  j->timed_out = !conform_watch_stopped();
   kill(-j->pid, SIGKILL);
   kill(j->pid, SIGKILL);
   reap(j, out_status, 0);
@@ -165,43 +187,54 @@ static bool has_ended(job *j, int *out_status)
 
 static void end(job *j)
 {
-  kill(-j->pid, SIGKILL); /* what the plugin has left running */
-  if (j->output >= 0) {
-    read_output(j);
-    if (j->output >= 0)
-      close(j->output);
-  }
-  if (j->pid_fd >= 0)
-    close(j->pid_fd);
-  munmap(j->report, sizeof *j->report);
-  close(j->report_fd);
+  /* What the plugin has left running: in the group, and in groups of its own. */
+  kill(-j->pid, SIGKILL);
+  conform_watch_end_orphans();
+  drop(j);
 }
 
 /* ---- judging ---- */
 
-static const char *where(conform_state state)
+static const char *where(const job *j, conform_state state)
 {
-  return state == CONFORM_STATE_RETURNED  ? "after the case had returned"
-         : state == CONFORM_STATE_RUNNING ? "in the case"
-                                          : "before the case began";
+  static char text[96];
+  const uint32_t slot = __atomic_load_n(&j->report->last_slot, __ATOMIC_RELAXED);
+  const bool is_probe = !strcmp(j->name, CONFORM_JOB_PROBE);
+  if (state != CONFORM_STATE_RUNNING)
+    return state == CONFORM_STATE_RETURNED ? "after the case had returned"
+                                           : "before the case began";
+  if (slot)
+    snprintf(text, sizeof text, "%s; the last call was %s()",
+             is_probe ? "when it was asked what it is" : "in the case",
+             conform_slot_name(slot - 1));
+  else
+    snprintf(text, sizeof text, "%s",
+             is_probe ? "while it was loaded, or its table was read (ABI-004, ABI-012)"
+                      : "in the case, before any call of a slot");
+  return text;
 }
 
 /* What the process came to; true: it ended well, and `state` tells the verdict. */
 static bool judge_end(const job *j, int status, conform_state state, char *text, size_t size)
 {
   text[0] = '\0';
-  if (j->timed_out)
+  if (conform_watch_stopped())
+    snprintf(text, size, "the run was stopped while it ran");
+  else if (j->sent)
+    snprintf(text, size, "it sent signal %d (%s) to the process that started it (ABI-010)", j->sent,
+             strsignal(j->sent));
+  else if (j->timed_out)
     snprintf(text, size, "it has not ended after %llu s, %s; it was killed",
-             (unsigned long long)((j->deadline_ns - j->begin_ns) / 1000000000u), where(state));
+             (unsigned long long)((j->deadline_ns - j->begin_ns) / 1000000000u), where(j, state));
   else if (WIFSIGNALED(status))
     snprintf(text, size, "the process was ended by signal %d (%s), %s%s%s", WTERMSIG(status),
-             strsignal(WTERMSIG(status)), where(state), j->printed_size ? "; it printed: " : "",
+             strsignal(WTERMSIG(status)), where(j, state), j->printed_size ? "; it printed: " : "",
              j->printed);
   else if (WEXITSTATUS(status))
     snprintf(text, size, "the process ended with exit status %d, %s%s%s", WEXITSTATUS(status),
-             where(state), j->printed_size ? "; it printed: " : "", j->printed);
+             where(j, state), j->printed_size ? "; it printed: " : "", j->printed);
   else if (state == CONFORM_STATE_RUNNING || state == CONFORM_STATE_NONE)
-    snprintf(text, size, "the plugin ended the process, %s (ABI-010)", where(state));
+    snprintf(text, size, "the plugin ended the process, %s (ABI-010)", where(j, state));
   return !text[0];
 }
 
@@ -212,7 +245,7 @@ static void judge(job *j, int status)
   j->report->text[CONFORM_TEXT_SIZE - 1] = '\0';
   result->wall_ns = now_ns() - j->begin_ns;
   result->cpu_ns = j->cpu_ns;
-  result->verdict = CONFORM_FAIL;
+  result->verdict = conform_watch_stopped() ? CONFORM_SKIPPED : CONFORM_FAIL;
   if (!judge_end(j, status, state, result->text, sizeof result->text))
     return;
   if (state == CONFORM_STATE_FAILED) {
@@ -298,12 +331,12 @@ bool conform_run_probe(const conform_options *options, const char *self, conform
   return good;
 }
 
-static bool is_healthy(const conform_options *options, const char *self)
+static bool is_healthy(const conform_options *options, const char *self, char *out_text,
+                       size_t size)
 {
   job j;
-  char text[CONFORM_TEXT_SIZE];
   const bool good =
-      run_alone(&j, CONFORM_JOB_HEALTH, options->timeout_s, options, self, text, sizeof text);
+      run_alone(&j, CONFORM_JOB_HEALTH, options->timeout_s, options, self, out_text, size);
   if (j.report)
     end(&j);
   return good;
@@ -318,6 +351,7 @@ typedef struct crew {
   uint32_t *calls;
   void (*progress)(conform_result *);
   bool unhealthy;
+  char reason[CONFORM_TEXT_SIZE]; /* why it is */
 } crew;
 
 static void finish(crew *all, job *j, int status)
@@ -331,8 +365,8 @@ static void finish(crew *all, job *j, int status)
   j->result = NULL;
   if (all->progress)
     all->progress(result);
-  if (forced && !all->unhealthy && !is_healthy(all->options, all->self))
-    all->unhealthy = true;
+  if (forced && !all->unhealthy && !conform_watch_stopped())
+    all->unhealthy = !is_healthy(all->options, all->self, all->reason, sizeof all->reason);
 }
 
 /* Waits until something may have happened. */
@@ -356,32 +390,44 @@ bool conform_run_jobs(const conform_options *options, const char *self, conform_
   crew *all = calloc(1, sizeof *all);
   uint32_t next = 0, busy = 0;
   bool good = all != NULL;
+  for (uint32_t i = 0; i < count; ++i) {
+    rows[i]->verdict = CONFORM_SKIPPED;
+    snprintf(rows[i]->text, sizeof rows[i]->text, "it was not run: the run ended before");
+  }
   if (!good)
     return false;
   all->options = options;
   all->self = self;
   all->calls = calls;
   all->progress = progress;
-  while (good && (next < count || busy)) {
-    for (uint32_t i = 0; i < options->jobs && next < count; ++i) {
+  for (bool more = count > 0; more || busy;) {
+    for (uint32_t i = 0; i < options->jobs && more; ++i) {
       job *j = &all->jobs[i];
       conform_result *row = rows[next];
       if (j->result)
         continue;
+      if (conform_watch_stopped()) {
+        more = false;
+        break;
+      }
       next += 1;
+      more = next < count;
       if (all->unhealthy) {
         row->verdict = CONFORM_FAIL;
         snprintf(row->text, sizeof row->text,
-                 "it was not run: the device cannot be opened any more since a case was ended by "
-                 "force");
+                 "it was not run: since a case was ended by force no device can be opened and "
+                 "closed any more: %.2000s",
+                 all->reason);
         if (progress)
           progress(row);
         continue;
       }
       good = start(j, row->row->name,
                    row->row->timeout_s ? row->row->timeout_s : options->timeout_s, options, self);
-      if (!good)
+      if (!good) {
+        more = false;
         break;
+      }
       j->result = row;
       busy += 1;
     }

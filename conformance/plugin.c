@@ -1,4 +1,5 @@
 /* plugin.c - loading the plugin, opening its device; see case.h. */
+#include "conformance/plain.h"
 #include "conformance/run.h"
 
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ const vyre_backend *conform_load(conform *c)
   CHECK(c, c->real->struct_size >= VYRE_BACKEND_SIZE_0_1,
         "the table has %u bytes, at least %u are needed (ABI-001)", c->real->struct_size,
         VYRE_BACKEND_SIZE_0_1);
-  conform_count_calls(c->real, c->report->calls, &c->counted);
+  conform_count_calls(c->real, c->report->calls, &c->report->last_slot, &c->counted);
   return &c->counted;
 }
 
@@ -104,6 +105,8 @@ static void keep(char *to, size_t size, const char *text)
   if (length)
     memcpy(to, text, length);
   to[length] = '\0';
+  if (length == size - 1)
+    conform_end_plain(to);
 }
 
 static void keep_formats(const vyre_backend *b, conform_probe *probe)
@@ -141,6 +144,7 @@ void conform_probe_plugin(conform *c)
     probe->device.struct_size = sizeof probe->device;
     probe->status = b->device_info(c->device_index, &probe->device, &err);
   }
+  err.message[sizeof err.message - 1] = '\0';
   if (probe->status != VYRE_OK)
     keep(c->report->text, sizeof c->report->text, err.message);
   probe->state = CONFORM_STATE_RETURNED;

@@ -39,6 +39,7 @@ typedef struct conform_report {
   conform_state state;
   char text[CONFORM_TEXT_SIZE];
   uint32_t calls[CONFORM_SLOTS]; /* of each slot of the table */
+  uint32_t last_slot;            /* the number of the one called last and 1, or 0 */
   conform_probe probe;
 } conform_report;
 

@@ -1,10 +1,13 @@
 /* report_files.c - results as JSON and as JUnit XML; see reports.h. */
+#include "conformance/plain.h"
 #include "conformance/reports.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,11 +16,15 @@
 
 /* ---- JSON ---- */
 
-/* Texts come from the plugin: what is no UTF-8 is left out. */
+/* Texts come from the plugin: bytes that are no UTF-8 are written as \xNN. */
 static json_t *text(const char *value)
 {
   json_t *string = json_string(value);
-  return string ? string : json_string("(not UTF-8)");
+  char *plain = string ? NULL : conform_make_plain(value);
+  if (plain)
+    string = json_string(plain);
+  free(plain);
+  return string ? string : json_string("");
 }
 
 static void set(json_t *object, const char *key, json_t *value)
@@ -25,7 +32,7 @@ static void set(json_t *object, const char *key, json_t *value)
   json_object_set_new(object, key, value);
 }
 
-static json_t *identity(const conform_options *options, const conform_results *results)
+static json_t *identity(const conform_results *results)
 {
   const conform_probe *probe = &results->probe;
   const vyre_backend_device_info *device = &probe->device;
@@ -42,8 +49,8 @@ static json_t *identity(const conform_options *options, const conform_results *r
   set(object, "suite_sha256", text(hash));
   set(object, "time", text(stamp));
   set(object, "seed", json_integer((json_int_t)results->seed));
-  if (conform_hash_file(options->plugin, hash))
-    set(object, "plugin_sha256", text(hash));
+  if (results->plugin_sha256[0])
+    set(object, "plugin_sha256", text(results->plugin_sha256));
   set(object, "plugin", text(probe->name));
   set(object, "plugin_version", text(probe->version));
   set(object, "vendor", text(probe->vendor));
@@ -80,8 +87,7 @@ static json_t *cases(const conform_results *results)
   return list;
 }
 
-json_t *conform_json(const conform_options *options, const conform_results *results,
-                     const conform_exceptions *exceptions)
+json_t *conform_json(const conform_results *results, const conform_exceptions *exceptions)
 {
   json_t *root = json_object(), *sums = json_object(), *calls = json_object(),
          *excepted = json_array();
@@ -96,7 +102,7 @@ json_t *conform_json(const conform_options *options, const conform_results *resu
     set(object, "expires", text(exceptions->rows[i].expires));
     json_array_append_new(excepted, object);
   }
-  set(root, "identity", identity(options, results));
+  set(root, "identity", identity(results));
   set(root, "sums", sums);
   set(root, "cases", cases(results));
   set(root, "calls", calls);
@@ -112,39 +118,94 @@ static bool complain(const char *path)
   return false;
 }
 
-/* Opens a file beside `path`; NULL: told. */
-static FILE *begin(const char *path, char *temporary, size_t size)
+typedef struct output {
+  const char *path;
+  char *target;    /* the file itself, where `path` is a link to it; NULL: it is written in place */
+  char *temporary; /* beside it, or NULL */
+  FILE *file;
+} output;
+
+static void forget(output *to)
 {
-  FILE *file = NULL;
-  int fd = -1;
-  snprintf(temporary, size, "%s.XXXXXX", path);
-  fd = mkstemp(temporary);
-  file = fd < 0 ? NULL : fdopen(fd, "w");
-  if (!file)
-    complain(path);
-  return file;
+  if (to->temporary)
+    unlink(to->temporary);
+  free(to->temporary);
+  free(to->target);
 }
 
-static bool commit(FILE *file, bool good, const char *path, const char *temporary)
+/* Devices, pipes and folders are not replaced by a file. */
+static bool is_in_place(const char *path)
 {
-  good = !fflush(file) && !ferror(file) && good;
-  good = !fclose(file) && good;
-  if (good && !rename(temporary, path))
+  struct stat about;
+  return !stat(path, &about) && !S_ISREG(about.st_mode);
+}
+
+static int open_beside(output *to)
+{
+  const mode_t mask = umask(077);
+  int fd = -1;
+  umask(mask);
+  to->target = realpath(to->path, NULL);
+  if (!to->target && errno == ENOENT)
+    to->target = strdup(to->path);
+  if (!to->target)
+    return -1;
+  if (asprintf(&to->temporary, "%s.XXXXXX", to->target) < 0) {
+    to->temporary = NULL;
+    return -1;
+  }
+  fd = mkstemp(to->temporary);
+  if (fd < 0) {
+    free(to->temporary);
+    to->temporary = NULL;
+  } else if (fchmod(fd, 0666 & ~mask)) { /* mkstemp() gives it to the owner alone */
+    close(fd);
+    fd = -1;
+  }
+  return fd;
+}
+
+/* False: told. */
+static bool begin(const char *path, output *out)
+{
+  int fd = -1;
+  memset(out, 0, sizeof *out);
+  out->path = path;
+  fd = is_in_place(path) ? open(path, O_WRONLY | O_NOCTTY | O_CLOEXEC) : open_beside(out);
+  out->file = fd < 0 ? NULL : fdopen(fd, "w");
+  if (out->file)
     return true;
   complain(path);
-  unlink(temporary);
+  if (fd >= 0)
+    close(fd);
+  forget(out);
   return false;
+}
+
+static bool commit(output *to, bool good)
+{
+  good = !fflush(to->file) && !ferror(to->file) && good;
+  good = !fclose(to->file) && good;
+  good = good && (!to->temporary || !rename(to->temporary, to->target));
+  if (good) {
+    free(to->temporary);
+    to->temporary = NULL;
+  } else {
+    complain(to->path);
+  }
+  forget(to);
+  return good;
 }
 
 bool conform_write_json(const char *path, json_t *object)
 {
-  char temporary[4096];
-  FILE *file = begin(path, temporary, sizeof temporary);
+  output to;
   bool good = false;
-  if (!file)
+  if (!begin(path, &to))
     return false;
-  good = !json_dumpf(object, file, JSON_INDENT(2) | JSON_SORT_KEYS) && fputc('\n', file) != EOF;
-  return commit(file, good, path, temporary);
+  good =
+      !json_dumpf(object, to.file, JSON_INDENT(2) | JSON_SORT_KEYS) && fputc('\n', to.file) != EOF;
+  return commit(&to, good);
 }
 
 /* ---- JUnit ---- */
@@ -186,10 +247,11 @@ static void write_case(FILE *file, const conform_result *result)
 
 bool conform_write_junit(const char *path, const conform_results *results)
 {
-  char temporary[4096];
-  FILE *file = begin(path, temporary, sizeof temporary);
-  if (!file)
+  output to;
+  FILE *file = NULL;
+  if (!begin(path, &to))
     return false;
+  file = to.file;
   fprintf(file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"");
   escape(file, results->probe.name);
   fprintf(file, "\" tests=\"%u\" failures=\"%u\" skipped=\"%u\" time=\"%.3f\">\n", results->count,
@@ -200,5 +262,5 @@ bool conform_write_junit(const char *path, const conform_results *results)
   for (uint32_t i = 0; i < results->count; ++i)
     write_case(file, &results->rows[i]);
   fputs("  </testsuite>\n</testsuites>\n", file);
-  return commit(file, true, path, temporary);
+  return commit(&to, true);
 }

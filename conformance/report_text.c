@@ -1,4 +1,5 @@
 /* report_text.c - what a person reads of a run; see reports.h. */
+#include "conformance/plain.h"
 #include "conformance/reports.h"
 
 #include <stdio.h>
@@ -21,22 +22,9 @@ static const char *plain(void)
   return *colour(CONFORM_FAIL) ? "\033[0m" : "";
 }
 
-/* Texts come from the plugin: no control characters on a terminal. */
-static void print_bytes(const char *text, const char *line_end)
-{
-  for (const unsigned char *c = (const unsigned char *)text; *c; ++c) {
-    if (*c == '\n')
-      printf("%s", line_end);
-    else if (*c < 0x20 || *c == 0x7f)
-      printf("\\x%02x", *c);
-    else
-      putchar(*c);
-  }
-}
-
 static void print_text(const char *text)
 {
-  print_bytes(text, "\n    ");
+  conform_print_plain(stdout, text, "\n    ");
   putchar('\n');
 }
 
@@ -44,7 +32,7 @@ static void print_text(const char *text)
 static void print_parts(const char *const *parts)
 {
   for (; *parts; ++parts)
-    print_bytes(*parts, " ");
+    conform_print_plain(stdout, *parts, " ");
 }
 
 void conform_text_begin(const conform_options *options, const conform_probe *probe)
@@ -95,6 +83,25 @@ static void print_profiles(const conform_results *results)
   }
 }
 
+/* What the plugin lacks, with the number of cases that need it: they are not told one by one. */
+static void print_missing(const conform_results *results)
+{
+  for (uint32_t i = 0; i < results->count; ++i) {
+    const conform_result *row = &results->rows[i];
+    uint32_t same = 0, first = results->count;
+    for (uint32_t k = 0; k < results->count; ++k)
+      if (results->rows[k].verdict == CONFORM_NOT_SUPPORTED &&
+          !strcmp(results->rows[k].text, row->text)) {
+        first = k < first ? k : first;
+        same += 1;
+      }
+    if (row->verdict == CONFORM_NOT_SUPPORTED && first == i) {
+      printf("  not supported, %u %s: ", same, same == 1 ? "case" : "cases");
+      print_text(row->text);
+    }
+  }
+}
+
 void conform_text_end(const conform_options *options, const conform_results *results)
 {
   printf(
@@ -105,6 +112,8 @@ void conform_text_end(const conform_options *options, const conform_results *res
       results->of[CONFORM_FAIL], plain(), results->of[CONFORM_EXPECTED],
       results->of[CONFORM_NOT_SUPPORTED], results->of[CONFORM_SKIPPED]);
   print_profiles(results);
+  if (!quiet)
+    print_missing(results);
   if (!options->coverage)
     return;
   printf("calls of each slot of the table\n");

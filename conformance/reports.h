@@ -16,10 +16,9 @@ void conform_text_result(const conform_result *result);
 void conform_text_end(const conform_options *options, const conform_results *results);
 
 /* Everything as one JSON object: the certificate holds the same. */
-json_t *conform_json(const conform_options *options, const conform_results *results,
-                     const conform_exceptions *exceptions);
+json_t *conform_json(const conform_results *results, const conform_exceptions *exceptions);
 
-/* Written whole or not at all; false: told on stderr. */
+/* A regular file is written whole or not at all, others in place; false: told on stderr. */
 bool conform_write_json(const char *path, json_t *object);
 bool conform_write_junit(const char *path, const conform_results *results);
 

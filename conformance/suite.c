@@ -91,6 +91,22 @@ bool conform_is_wanted(const conform_options *options, const conform_case *row)
   return named;
 }
 
+bool conform_check_filters(const conform_options *options)
+{
+  for (uint32_t i = 0; i < options->filter_count; ++i) {
+    const conform_case *row = NULL;
+    uint32_t index = 0;
+    while ((row = conform_case_at(index)) && fnmatch(options->filters[i], row->name, 0) != 0)
+      index += 1;
+    if (!row) {
+      fprintf(stderr, "vyre-conform: error: --filter '%s' fits no case; --list tells their names\n",
+              options->filters[i]);
+      return false;
+    }
+  }
+  return true;
+}
+
 static const char *missing_bit(uint64_t bits)
 {
   static const struct {

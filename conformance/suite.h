@@ -28,6 +28,7 @@ typedef struct conform_results {
   uint32_t calls[CONFORM_SLOTS];
   conform_probe probe;
   uint64_t seed;
+  char plugin_sha256[65]; /* of its file before the run; "": it could not be read */
   uint64_t wall_ns;
 } conform_results;
 
@@ -43,6 +44,9 @@ const char *conform_verdict_name(conform_verdict verdict);
 
 /* False: the user's options leave it out. */
 bool conform_is_wanted(const conform_options *options, const conform_case *row);
+
+/* False, told on stderr: a filter that fits no case. */
+bool conform_check_filters(const conform_options *options);
 
 /* NULL: it applies; else the capability that the plugin does not declare. */
 const char *conform_missing(const conform_options *options, const conform_probe *probe,

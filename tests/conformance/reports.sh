@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # reports.sh CONFORM PLUGIN - what vyre-conform says of a plugin that fails handshake.large_host:
-# exceptions, the numbers in the reports, exit statuses.
+# exceptions, the numbers in the reports, exit statuses, where reports go, and runs that are stopped.
 set -euo pipefail
 
 conform=$1 plugin=$2 failed=0 status=0
@@ -78,4 +78,58 @@ has json '"seed": [0-9]+,?$'
 has json '"cpu_seconds": [0-9.e-]+,?$'
 
 suite 3 --profile timing
+
+# A name that fits nothing is a mistake, also beside one that fits.
+suite 2 --filter 'no_such.*'
+has out "'no_such\.\*' fits no case"
+
+# Devices and links stay what they are.
+if mkfifo "$work/pipe" 2>/dev/null; then
+  "$conform" "$plugin" --filter handshake.light --json "$work/pipe" >"$work/out" 2>&1 &
+  timeout 60 cat "$work/pipe" >"$work/json" || complain 'nothing came through a pipe'
+  has json '"sums"'
+  wait "$!" || complain 'a report could not be written into a pipe'
+  [[ -p $work/pipe ]] || complain 'a report has replaced a pipe'
+fi
+: >"$work/real"
+ln -s real "$work/link"
+"$conform" "$plugin" --filter handshake.light --json "$work/link" >"$work/out" 2>&1 || complain 'a link'
+[[ -L $work/link && -s $work/real ]] || complain 'a report has replaced a link'
+
+# Without standard streams it is the same plugin.
+status=0
+"$conform" "$plugin" --filter handshake.light --json "$work/json" <&- >&- 2>&- || status=$?
+[[ $status == 0 ]] || complain "exit status $status without standard streams"
+has json '"pass": 1,?$'
+# What cannot be written is no success.
+if [[ -c /dev/full ]]; then
+  status=0
+  "$conform" "$plugin" --filter handshake.light >/dev/full 2>"$work/out" || status=$?
+  [[ $status == 2 ]] || complain "exit status $status when nothing can be written"
+fi
+
+# Without descriptors no case runs, and none is said to have passed.
+for most in 4 6 8; do
+  status=0
+  (ulimit -n "$most" && exec "$conform" "$plugin" --filter 'handshake.*' --jobs 8) \
+    >"$work/out" 2>&1 || status=$?
+  [[ $status == 2 || $status == 5 ]] || complain "exit status $status with $most descriptors"
+  has_not out ' 12 passed'
+done
+
+# A run that is stopped tells what was done, writes its reports, and leaves no process.
+rm "$work/json"
+VYRE_REPORTS_TEST=$work "$conform" "$plugin" --json "$work/json" --certificate "$work/certificate" \
+  >"$work/out" 2>&1 &
+run=$!
+timeout 60 bash -c "until grep -q ^pass \"\$1\"; do sleep 0.05; done" - "$work/out" || complain "no case passed"
+kill -TERM "$run"
+status=0
+wait "$run" || status=$?
+[[ $status == 143 ]] || complain "exit status $status of a run that was stopped"
+has out '^vyre-conform: stopped by signal 15 '
+has json '"verdict": "skipped"'
+[[ ! -e $work/certificate ]] || complain 'a run that was stopped has a certificate'
+left=$(grep -lszFx "VYRE_REPORTS_TEST=$work" /proc/[0-9]*/environ) || true
+[[ ! $left ]] || complain "processes are left: $left"
 exit "$failed"
