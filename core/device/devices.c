@@ -192,6 +192,17 @@ vyre_status vyre__devices_add(vyre__devices *list, const vyre_backend *backend, 
   return VYRE_OK;
 }
 
+void vyre__device_look_again(const vyre__listed_device *listed, vyre_device_info *info)
+{
+  vyre_device_info now;
+  if (!(info->capabilities & VYRE_CAP_PERSISTENT) ||
+      ask_one(listed->backend, listed->backend_index, &now, NULL) ||
+      (now.capabilities & VYRE_CAP_PERSISTENT))
+    return;
+  info->capabilities &= ~VYRE_CAP_PERSISTENT;
+  COPY_TEXT(info->persistent_reason, now.persistent_reason);
+}
+
 bool vyre__devices_append(vyre__devices *list, const vyre__devices *more)
 {
   if (!more->count)

@@ -31,6 +31,12 @@ void vyre__devices_free(vyre__devices *list);
 vyre_status vyre__devices_add(vyre__devices *list, const vyre_backend *backend, uint32_t *out_count,
                               bool *out_is_ours, vyre_error *err);
 
+/*
+ * After a device was opened: a plugin may have found out, by trying, that persistent launches do
+ * not work there.  Takes that over into `info`, what was listed, and nothing else.
+ */
+void vyre__device_look_again(const vyre__listed_device *listed, vyre_device_info *info);
+
 /* Appends copies of all of another list; false without memory. */
 bool vyre__devices_append(vyre__devices *list, const vyre__devices *more);
 

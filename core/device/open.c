@@ -215,6 +215,7 @@ static vyre_status open_one(vyre_context *context, const vyre__listed_device *li
   device->allocator = context->allocator;
   device->info = listed->info;
   device->serialised_by = listed->serialised_by;
+  vyre__device_look_again(listed, &device->info);
   device->backend_index = listed->backend_index;
   device->references = 1;
   vyre__context_retain(context);
