@@ -39,19 +39,24 @@ function finish(i) {
   uses["store"] += line ~ /^global_store/
   uses["rmw"] += line ~ /^global_atomic/
   uses["barrier"] += line ~ /^s_barrier/
+  # What writes back and invalidates; the order of it all is amdorder.awk's.
   if (arch == "gfx90a") {
     uses["wb.sys"] += line ~ /^buffer_wbl2/
     uses["inv.sys"] += line ~ /^buffer_invl2/
     uses["inv.agent"] += line ~ /^buffer_wbinvl1_vol/
-  } else if (arch == "gfx942") {
+  } else if (arch == "gfx942" || arch == "gfx950") {
     uses["wb.sys"] += line ~ /^buffer_wbl2 sc0 sc1/
     uses["inv.sys"] += line ~ /^buffer_inv sc0 sc1/
     uses["inv.agent"] += line ~ /^buffer_inv.* sc1/
+  } else if (arch ~ /^gfx12/) {
+    uses["wb.sys"] += line ~ /^global_wb scope:SCOPE_SYS/
+    uses["inv.sys"] += line ~ /^global_inv scope:SCOPE_SYS/
+    uses["inv.agent"] += line ~ /^global_inv scope:SCOPE_(SYS|DEV)/
   } else {
     # Nothing to write back: stores go through, and are waited for where there are any.
-    uses["wb.sys"] += line ~ /^s_waitcnt_vscnt null, 0x0/
-    uses["inv.sys"] += line ~ /^buffer_gl1_inv/
-    uses["inv.agent"] += line ~ /^buffer_gl1_inv/
+    inv = arch ~ /^gfx9/ ? line ~ /^buffer_wbinvl1_vol/ : line ~ /^buffer_gl1_inv/
+    uses["inv.sys"] += inv
+    uses["inv.agent"] += inv
   }
   if (line ~ /^scratch_/)
     complain("uses memory of the item: " line)

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # compile.sh - for cuda_compile and hip_compile: every kernel text behind a vendor's prelude through
 # clang to assembly, release and debug.  Sourced with `texts`, `out`, `preludes`, `architectures`,
-# `suffix` and `options`; ARCH in an option stands for the architecture.
+# `suffix` and `options`; ARCH in an option stands for the architecture.  With `reader`, an awk script,
+# what clang prints beside is read by it, and NAME.ARCH.KIND.order is what that says.
 
 clang="clang-22"
 
@@ -15,10 +16,17 @@ one() {
   # Random texts have names that nothing uses.
   [[ $name != drawn_* ]] || with+=(-Wno-unused -Wno-unused-parameter)
   # The text of a program includes the language by name; here it stands in front.
-  sed '/^#include "vyre_kernel.h"$/d' "$1" | cat "$out/prelude.h" - <(echo '}') |
+  if ! sed '/^#include "vyre_kernel.h"$/d' "$1" | cat "$out/prelude.h" - <(echo '}') |
     "$clang" -S -std=c++17 -O2 -ffp-contract=off -fno-strict-aliasing -Wall -Wextra -Werror \
-      "${with[@]}" -o "$out/$name.$2.$3.$suffix" - ||
-    { echo "FAIL: $name for $2, $3" && return 1; }
+      "${with[@]}" -o "$out/$name.$2.$3.$suffix" - 2>"$out/$name.$2.$3.said"; then
+    sed -n '/error:\|warning:/,+3p' "$out/$name.$2.$3.said"
+    echo "FAIL: $name for $2, $3" && return 1
+  fi
+  if [[ ${reader:-} ]]; then
+    awk -f "$reader" -v "file=$name.$2.$3" -v "arch=$2" -v entries=1 "$out/$name.$2.$3.said" \
+      >"$out/$name.$2.$3.order"
+  fi
+  rm "$out/$name.$2.$3.said"
 }
 
 # compile_all: all of them, two at a time; for the first architecture, or with VYRE_TEST_ALL_TARGETS
@@ -36,7 +44,7 @@ compile_all() {
   "$texts" "$out"
   cat "${preludes[@]}" >"$out/prelude.h"
   export -f one
-  export clang out suffix options
+  export clang out suffix options reader
   for text in "$out"/*.vyre.c; do
     for arch in "${architectures[@]}"; do
       for kind in release debug; do

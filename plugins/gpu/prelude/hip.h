@@ -49,16 +49,45 @@ VYRE__ID(vyre__group_id, workgroup_id)
   else                                                                                             \
     __builtin_amdgcn_fence(order, "")
 
+/*
+ * What has to be over before a release: all accesses of the wave, and the write-back of caches
+ * where the machine has one.  Compilers put the waits in, and some drop ones that are needed:
+ * behind a write-back with no access of the wave's own to wait for, and at the beginning of a loop
+ * for what its end does (clang 22 does both, clang 15 neither; llvm-project, pull requests 178316
+ * and 220357). So a release is a fence, a wait that no compiler drops and moves nothing across, and
+ * an operation without release.
+ */
+#if defined(__GFX12__)
+#define VYRE__WAIT_ALL "s_wait_loadcnt 0x0\n\ts_wait_storecnt 0x0\n\ts_wait_dscnt 0x0"
+#define VYRE__WAIT_GROUP VYRE__WAIT_ALL
+#elif defined(__GFX10__) || defined(__GFX11__)
+#define VYRE__WAIT_ALL "s_waitcnt vmcnt(0) lgkmcnt(0)\n\ts_waitcnt_vscnt null, 0x0"
+#define VYRE__WAIT_GROUP VYRE__WAIT_ALL
+#else
+#define VYRE__WAIT_ALL "s_waitcnt vmcnt(0) lgkmcnt(0)"
+/* A group's items share a cache, which takes their accesses in order. */
+#define VYRE__WAIT_GROUP "s_waitcnt lgkmcnt(0)"
+#endif
+
+/* Does the releasing part, and returns the order that is left for the operation: a sequentially
+   consistent one acquires then, as on these machines it is nothing more. */
+static VYRE__DEVICE VYRE__INLINE int vyre__released(int order, int scope)
+{
+  if (order != VYRE_RELEASE && order != VYRE_ACQ_REL && order != VYRE_SEQ_CST)
+    return order;
+  VYRE__FENCE(__ATOMIC_RELEASE);
+  if (scope == VYRE_SCOPE_WORKGROUP)
+    __asm__ volatile(VYRE__WAIT_GROUP ::: "memory");
+  else
+    __asm__ volatile(VYRE__WAIT_ALL ::: "memory");
+  return order == VYRE_RELEASE ? VYRE_RELAXED : VYRE_ACQUIRE;
+}
+
 static VYRE__DEVICE VYRE__INLINE void vyre__fence(int order, int scope)
 {
+  order = vyre__released(order, scope);
   if (order == VYRE_ACQUIRE) {
     VYRE__FENCE(__ATOMIC_ACQUIRE);
-  } else if (order == VYRE_RELEASE) {
-    VYRE__FENCE(__ATOMIC_RELEASE);
-  } else if (order == VYRE_ACQ_REL) {
-    VYRE__FENCE(__ATOMIC_ACQ_REL);
-  } else if (order == VYRE_SEQ_CST) {
-    VYRE__FENCE(__ATOMIC_SEQ_CST);
   }
 }
 
@@ -77,11 +106,13 @@ static VYRE__DEVICE VYRE__INLINE void vyre__fence(int order, int scope)
   static VYRE__DEVICE VYRE__INLINE void vyre__gpu_store_##type(vyre_##type *p, vyre_##type v,      \
                                                                int order, int scope)               \
   {                                                                                                \
+    order = vyre__released(order, scope);                                                          \
     VYRE__BY_SCOPE(__hip_atomic_store, p, v, VYRE__STORE_ORDER);                                   \
   }                                                                                                \
   static VYRE__DEVICE VYRE__INLINE vyre_##type vyre__gpu_cas_##type(                               \
       vyre_##type *p, vyre_##type expected, vyre_##type desired, int order, int scope)             \
   {                                                                                                \
+    order = vyre__released(order, scope);                                                          \
     VYRE__BY_SCOPE(__hip_atomic_compare_exchange_strong, p, &expected, desired, order,             \
                    VYRE__LOAD_ORDER);                                                              \
     return expected;                                                                               \
@@ -93,6 +124,7 @@ VYRE__ATOMICS(u64)
   static VYRE__DEVICE VYRE__INLINE vyre_##type vyre__gpu_##name(vyre_##type *p, vyre_##type v,     \
                                                                 int order, int scope)              \
   {                                                                                                \
+    order = vyre__released(order, scope);                                                          \
     return VYRE__BY_SCOPE(__hip_atomic_##word, p, v, order);                                       \
   }
 VYRE__RMW(add_u32, fetch_add, u32)
@@ -118,7 +150,7 @@ VYRE__RMW(max_i64, fetch_max, i64)
 
 static VYRE__DEVICE VYRE__INLINE void vyre__barrier()
 {
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  vyre__released(VYRE_RELEASE, VYRE_SCOPE_WORKGROUP);
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
