@@ -75,6 +75,8 @@ static VYRE__DEVICE VYRE__INLINE int vyre__released(int order, int scope)
 {
   if (order != VYRE_RELEASE && order != VYRE_ACQ_REL && order != VYRE_SEQ_CST)
     return order;
+  __asm__ volatile(
+      ""); /* keeps fence and wait together: branches that begin alike share no fence */
   VYRE__FENCE(__ATOMIC_RELEASE);
   if (scope == VYRE_SCOPE_WORKGROUP)
     __asm__ volatile(VYRE__WAIT_GROUP ::: "memory");
