@@ -87,3 +87,16 @@ char *vyre__text_take(vyre__text *text, uint64_t *out_size)
   vyre__text_free(text);
   return data;
 }
+
+void vyre__text_printable(char *text, bool lines)
+{
+  for (unsigned char *at = (unsigned char *)text; *at; ++at) {
+    if (*at == '\n' || *at == '\t') {
+      *at = lines ? *at : ' ';
+    } else if (*at < 0x20 || *at == 0x7f) {
+      *at = '?';
+    } else if (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f) { /* U+0080 to U+009F */
+      at[0] = at[1] = '?';
+    }
+  }
+}

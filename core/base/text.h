@@ -20,4 +20,11 @@ __attribute__((format(printf, 2, 3))) void vyre__text_format(vyre__text *text, c
 /* The text, owned by the caller now (free with the allocator), or NULL if it failed. */
 char *vyre__text_take(vyre__text *text, uint64_t *out_size);
 
+/*
+ * Makes a text of somebody else's fit to be printed, in place: control characters, those of UTF-8's
+ * second block too, become '?', so that no text of a plugin or a compiler drives a terminal.  Line
+ * ends and tabs stay in `lines`, else they become blanks.
+ */
+void vyre__text_printable(char *text, bool lines);
+
 #endif

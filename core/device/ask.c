@@ -73,7 +73,9 @@ static vyre_status ask_now(vyre__member *member, vyre_error *err)
   if (status)
     member->stage = VYRE_CANDIDATE_DEVICES;
   else if (!count)
-    VYRE_FAIL(&member->reason, VYRE_OK, vyre_status_fix(VYRE_ERROR_NO_DEVICE), "it sees no device");
+    VYRE_FAIL(&member->reason, VYRE_OK,
+              "check that the hardware is there, and the vendor's runtime for it (driver, ICD)",
+              "it sees no device");
   /* Release: pairs with the acquire of is_asked(). */
   __atomic_store_n(&member->asked, 1, __ATOMIC_RELEASE);
   return VYRE_OK;

@@ -2,6 +2,7 @@
 #include "core/device/devices.h"
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/device/switches.h"
 #include "core/loader/plugin.h"
 #include "core/loader/table.h"
@@ -44,7 +45,7 @@ static bool make_room(vyre__devices *list, uint32_t more)
 
 /* ---- translation ---- */
 
-/* Copies a text of the plugin, which may have forgotten its NUL. */
+/* Copies a text of the plugin, which may have forgotten its NUL, as one printable line. */
 #define COPY_TEXT(to, from) copy_text((to), sizeof(to), (from), sizeof(from))
 
 static void copy_text(char *to, size_t to_size, const char *from, size_t from_size)
@@ -54,6 +55,7 @@ static void copy_text(char *to, size_t to_size, const char *from, size_t from_si
     length = to_size - 1;
   memcpy(to, from, length);
   to[length] = '\0';
+  vyre__text_printable(to, false);
 }
 
 /* Whoever asks why a device runs one launch a segment gets an answer in any case. */

@@ -10,9 +10,11 @@
 
 #include "core/base/alloc.h"
 #include "core/base/error.h"
+#include "core/base/text.h"
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,6 +28,8 @@ struct vyre__process {
   pthread_mutex_t sites_lock;
   struct vyre__site *sites;
 };
+
+#define LOG_SIZE 4096u /* of a line of a plugin's log; more is cut */
 
 /*
  * The newest record.  Stored with release by make_record(), loaded with acquire: who sees the
@@ -154,16 +158,19 @@ static void host_log(void *self, vyre_log_level level, const char *text)
   /* Acquire: pairs with the release in process_get(). */
   vyre__process *process = __atomic_load_n(&newest, __ATOMIC_ACQUIRE);
   vyre__listener *listener = NULL;
+  char line[LOG_SIZE];
   (void)self;
   if (!process || !text || !vyre__process_is_ours(process))
     return;
+  snprintf(line, sizeof line, "%s", text);
+  vyre__text_printable(line, true);
   pthread_mutex_lock(&process->lock);
   for (listener = process->listeners; listener; listener = listener->next) {
     if (listener->leaving || !listener->log || level > listener->level)
       continue;
     listener->calls += 1;
     pthread_mutex_unlock(&process->lock);
-    listener->log(listener->self, level, text);
+    listener->log(listener->self, level, line);
     pthread_mutex_lock(&process->lock);
     listener->calls -= 1;
     if (listener->leaving && !listener->calls)

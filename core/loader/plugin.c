@@ -2,6 +2,7 @@
 #include "core/loader/plugin.h"
 
 #include "core/base/error.h"
+#include "core/base/text.h"
 #include "core/loader/elf.h"
 #include "core/loader/table.h"
 
@@ -16,6 +17,8 @@ vyre_status vyre__plugin_error(vyre_error *err, const vyre_backend *backend, con
   vyre_error said = *from;
   said.message[sizeof said.message - 1] = '\0';
   said.fix[sizeof said.fix - 1] = '\0';
+  vyre__text_printable(said.message, true);
+  vyre__text_printable(said.fix, true);
   if (status < 0 || status >= VYRE_STATUS_COUNT)
     return VYRE_FAIL_VENDOR(err, VYRE_ERROR_INTERNAL, status, "update vyre or the plugin",
                             "%s: %s failed with code %d, which this host does not know: %s", name,
@@ -27,6 +30,7 @@ vyre_status vyre__plugin_error(vyre_error *err, const vyre_backend *backend, con
   said.struct_size = (uint32_t)sizeof said;
   said.code = status;
   said.where[sizeof said.where - 1] = '\0';
+  vyre__text_printable(said.where, false);
   if (!said.fix[0])
     snprintf(said.fix, sizeof said.fix, "%s", vyre_status_fix(status));
   return vyre__error_copy(err, &said);

@@ -99,6 +99,16 @@ static void test_text_fails_once_and_stays_failed(void **state)
   assert_null(vyre__text_take(&text, NULL));
 }
 
+static void test_printable(void **state)
+{
+  char text[] = "a\033[0m\n\tb\x7f \xc2\x85\xc3\xa4\xc2\xa0 \xc2", line[] = "\na\tb\rc";
+  (void)state;
+  vyre__text_printable(text, true);
+  assert_string_equal(text, "a?[0m\n\tb? ??\xc3\xa4\xc2\xa0 \xc2");
+  vyre__text_printable(line, false);
+  assert_string_equal(line, " a b?c");
+}
+
 static void test_empty_text(void **state)
 {
   vyre__text text;
@@ -180,6 +190,7 @@ int main(void)
       cmocka_unit_test(test_allocate),
       cmocka_unit_test(test_failing_allocation),
       cmocka_unit_test(test_text),
+      cmocka_unit_test(test_printable),
       cmocka_unit_test(test_text_fails_once_and_stays_failed),
       cmocka_unit_test(test_empty_text),
       cmocka_unit_test(test_error_set),

@@ -306,6 +306,24 @@ static void test_open_faults(void **state)
   }
 }
 
+/* What a plugin says is printed by whoever gets it: no text of it drives a terminal. */
+static void test_terminal_codes(void **state)
+{
+  vyre_context *faulty = NULL;
+  vyre_device *device = NULL;
+  vyre_error err = VYRE_ERROR_INIT;
+  vyre_device_info info = {.struct_size = sizeof info};
+  (void)state;
+  assert_int_equal(fixture_context("terminal_codes", &faulty, NULL), VYRE_OK);
+  assert_int_equal(vyre_context_device_info(faulty, 0, &info, NULL), VYRE_OK);
+  assert_string_equal(info.name, "na?]0;?me \xc3\xa4");
+  assert_int_equal(vyre_device_open(faulty, NULL, &device, &err), VYRE_ERROR_NO_DEVICE);
+  for (const char *at = err.message; *at; ++at)
+    assert_true((unsigned char)*at >= 0x20 || *at == '\n');
+  assert_non_null(strstr(err.message, "?[31m???"));
+  vyre_context_destroy(faulty);
+}
+
 int main(void)
 {
   const struct CMUnitTest tests[] = {
@@ -314,7 +332,7 @@ int main(void)
       cmocka_unit_test(test_policies),    cmocka_unit_test(test_request),
       cmocka_unit_test(test_environment), cmocka_unit_test(test_environment_ignored),
       cmocka_unit_test(test_choice),      cmocka_unit_test(test_open_fails),
-      cmocka_unit_test(test_open_faults),
+      cmocka_unit_test(test_open_faults), cmocka_unit_test(test_terminal_codes),
   };
   return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -53,6 +53,7 @@ static const expectation expectations[] = {
     SOUND(open_fails),
     SOUND(open_null),
     SOUND(error_without_text),
+    SOUND(terminal_codes),
     SOUND(unknown_code),
     SOUND(alloc_fails),
     SOUND(alloc_null),

@@ -84,6 +84,8 @@ vyre_status fixture__device_info(uint32_t index, vyre_backend_device_info *out_i
     memset(info.arch, 'a', sizeof info.arch);
     memset(info.grid_sync_reason, 'r', sizeof info.grid_sync_reason);
   }
+  if (IS(terminal_codes))
+    snprintf(info.name, sizeof info.name, "na\033]0;\ame\n\xc3\xa4");
   size = IS(info_short) ? (uint32_t)offsetof(vyre_backend_device_info, memory_bytes)
                         : (uint32_t)fixture__least(size, own);
   memcpy(out_info, &info, size);

@@ -29,9 +29,9 @@ static int64_t default_of(fixture__value which)
            : IS(vendor_missing) ? VYRE_ERROR_VENDOR_LIBRARY
                                 : 0;
   case VALUE_open_error:
-    return IS(open_fails) || IS(error_without_text) ? VYRE_ERROR_NO_DEVICE
-           : IS(unknown_code)                       ? 9999
-                                                    : VYRE_OK;
+    return IS(open_fails) || IS(error_without_text) || IS(terminal_codes) ? VYRE_ERROR_NO_DEVICE
+           : IS(unknown_code)                                             ? 9999
+                                                                          : VYRE_OK;
   case VALUE_open_error_at:
     return -1;
   case VALUE_alloc_error:
@@ -152,6 +152,11 @@ vyre_status fixture__fail(vyre_error *err, int64_t code, const char *format, ...
   va_end(arguments);
   snprintf(err->fix, sizeof err->fix, "this is the fixture: change the test");
   snprintf(err->where, sizeof err->where, "fixture.c");
+  if (IS(terminal_codes)) {
+    memcpy(err->message, "\033[31m\a\xc2\x9b", 8);
+    memcpy(err->fix, "\177\033", 2);
+    memcpy(err->where, "\n\033", 2);
+  }
   return (vyre_status)code;
 }
 
