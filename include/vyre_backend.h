@@ -73,6 +73,7 @@ typedef struct vyre_backend_module vyre_backend_module;
 typedef struct vyre_backend_kernel vyre_backend_kernel;
 typedef struct vyre_backend_buffer vyre_backend_buffer;
 typedef struct vyre_backend_pending vyre_backend_pending;
+typedef struct vyre_backend_sequence vyre_backend_sequence;
 
 /* ------------------------------------------------------------------------------------------------
  * Handshake
@@ -374,6 +375,23 @@ typedef struct vyre_passes_desc {
 } vyre_passes_desc;
 
 /*
+ * vyre_sequence_desc - launches that are recorded once and started together (tier 5).
+ *
+ * `steps` are launches as dispatch() takes them, with flags 0 and BUFFER or WORKGROUP bindings
+ * only. SEQ-001  Since 0.3.  A replay runs the steps in order.  A step sees everything that the
+ * steps before it wrote, the first one what the replay before wrote. SEQ-002
+ * VYRE_ERROR_INVALID_ARGUMENT: no step, a step with flags or HOST bindings.  A step that dispatch()
+ * refuses is refused with the same code, and nothing runs.
+ */
+typedef struct vyre_sequence_desc {
+  uint32_t struct_size;
+  uint32_t step_count;             /* at least 1 */
+  uint64_t flags;                  /* 0 */
+  const vyre_dispatch_desc *steps; /* borrowed for the call, push constants too */
+  uint64_t step_stride;            /* bytes from one step to the next */
+} vyre_sequence_desc;
+
+/*
  * vyre_backend_device_options - NULL in device_open() is the same as zeros.
  *   INT-004  Since 0.3.  With a `queue` (VYRE_CAP_INTEROP) the device puts its launches and copies
  *            on that queue of the vendor's, PERSISTENT launches excepted; its owner keeps it until
@@ -651,7 +669,28 @@ typedef struct vyre_backend {
   vyre_status (*queue_export)(vyre_backend_device *device, vyre_native_handle *out_queue,
                               vyre_error *err);
 
-  /* Sequences of tier 5 are appended here. */
+  /* -------- tier 5: VYRE_CAP_SEQUENCES; all or none -------- */
+
+  /*
+   * [any] Records a sequence.  Starts nothing.  Owned by the caller until sequence_release(); until
+   * then its kernels, their modules and its buffers stay.
+   */
+  vyre_status (*sequence_create)(vyre_backend_device *device, const vyre_sequence_desc *desc,
+                                 vyre_backend_sequence **out_sequence, vyre_error *err);
+
+  /*
+   * [any] Starts `times` replays, one after the other; 0 is VYRE_ERROR_INVALID_ARGUMENT.
+   *   SEQ-003  The handle is one of dispatch(): what DISP-020 and DISP-030 to DISP-033 say of a
+   *            launch holds for all replays together.  pending_read() is called with no slots.
+   *   SEQ-004  May be called again while earlier replays are under way: all run, in the order of
+   *            the calls.
+   */
+  vyre_status (*sequence_start)(vyre_backend_device *device, vyre_backend_sequence *sequence,
+                                uint32_t times, vyre_backend_pending **out_pending,
+                                vyre_error *err);
+
+  /* [any] Its pending handles are released.  NULL is accepted. */
+  void (*sequence_release)(vyre_backend_device *device, vyre_backend_sequence *sequence);
 } vyre_backend;
 
 /*
@@ -679,9 +718,10 @@ typedef struct vyre_backend {
 #define VYRE_BACKEND_DEVICE_INFO_SIZE_0_2 VYRE__END(vyre_backend_device_info, grid_sync_reason)
 #define VYRE_BACKEND_TIMES_SIZE_0_2 VYRE__END(vyre_backend_times, ended_ns)
 #define VYRE_PASSES_DESC_SIZE_0_2 VYRE__END(vyre_passes_desc, tested)
-#define VYRE_BACKEND_SIZE_0_3 VYRE__END(vyre_backend, queue_export)
+#define VYRE_BACKEND_SIZE_0_3 VYRE__END(vyre_backend, sequence_release)
 #define VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_3 VYRE__END(vyre_backend_device_options, queue)
 #define VYRE_NATIVE_HANDLE_SIZE_0_3 VYRE__END(vyre_native_handle, handle)
+#define VYRE_SEQUENCE_DESC_SIZE_0_3 VYRE__END(vyre_sequence_desc, step_stride)
 
 /*
  * vyre_backend_query - the one symbol that a plugin exports, and the first call that it gets.

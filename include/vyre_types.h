@@ -44,7 +44,8 @@ typedef uint32_t vyre_device_class;
 #define VYRE_CAP_ALLOC_WHILE_RESIDENT (1ull << 7)
 #define VYRE_CAP_TIMESTAMPS (1ull << 8)   /* tier 5: start and end of each launch, device_clock() */
 #define VYRE_CAP_INTEROP (1ull << 9)      /* tier 5: the vendor's own events and queue */
-#define VYRE_CAP_KNOWN ((1ull << 10) - 1) /* every bit above */
+#define VYRE_CAP_SEQUENCES (1ull << 10)   /* tier 5: recorded sequences of launches */
+#define VYRE_CAP_KNOWN ((1ull << 11) - 1) /* every bit above */
 
 /* Forward progress of the groups of one launch. */
 typedef uint32_t vyre_progress;
