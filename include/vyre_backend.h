@@ -248,8 +248,9 @@ typedef uint32_t vyre_binding_kind;
  *   DISP-007  A binding comes to the parameter of its number; vyre_count() answers `element_count`
  *             of the binding whose id the parameter's name has.
  *   DISP-008  VYRE_ERROR_INVALID_ARGUMENT: a kind or an access that is none of the header's, the
- *             kind WORKGROUP without that access or the other way round, an id that is not below
- *             id_limit, no group, no item, no kernel.
+ *             kind WORKGROUP without that access or the other way round, the kind BUFFER without a
+ *             buffer, an id that is not below id_limit, no group, no item, no kernel.  Without
+ *             VYRE_CAP_BUFFERS the kind BUFFER is that, too, or VYRE_ERROR_UNSUPPORTED.
  */
 typedef struct vyre_binding {
   uint32_t struct_size;
@@ -269,11 +270,12 @@ typedef struct vyre_binding {
  *           ordinary dispatches of the same device run beside it.  Refused with
  *           VYRE_ERROR_UNSUPPORTED without VYRE_CAP_PERSISTENT.  Its bindings are BUFFERs and,
  *           since 0.3, WORKGROUP memory.
- * DISP-012  Calls that start, watch or move (dispatch, pending_wait, pending_read, pending_release
- *           of other launches, upload, download, fill, copy) never wait for a persistent launch to
- *           end, unless they use a buffer of it.  With VYRE_CAP_ALLOC_WHILE_RESIDENT the same holds
- *           for device_open, device_close, module_load, module_unload, kernel_find, buffer_alloc,
- *           buffer_free, buffer_import and coherent_alloc.  Without it the host ends every
+ * DISP-012  Calls that start, watch or move (dispatch, sequence_start, pending_wait, pending_read,
+ *           pending_release of other launches, upload, download, fill, copy) never wait for a
+ *           persistent launch to end, unless they use a buffer of it.  With
+ *           VYRE_CAP_ALLOC_WHILE_RESIDENT the same holds for device_open, device_close,
+ *           module_load, module_unload, kernel_find, buffer_alloc, buffer_free, buffer_import,
+ *           coherent_alloc, sequence_create and sequence_release.  Without it the host ends every
  *           persistent launch of the device, by the words that it shares with it, before it makes
  *           one of these calls, on whichever handle of the same index, and starts none until the
  *           call has returned.
@@ -378,10 +380,12 @@ typedef struct vyre_passes_desc {
  * vyre_sequence_desc - launches that are recorded once and started together (tier 5).
  *
  * `steps` are launches as dispatch() takes them, with flags 0 and BUFFER or WORKGROUP bindings
- * only. SEQ-001  Since 0.3.  A replay runs the steps in order.  A step sees everything that the
- * steps before it wrote, the first one what the replay before wrote. SEQ-002
- * VYRE_ERROR_INVALID_ARGUMENT: no step, a step with flags or HOST bindings.  A step that dispatch()
- * refuses is refused with the same code, and nothing runs.
+ * only.
+ *   SEQ-001  Since 0.3.  A replay runs the steps in order.  A step sees everything that the steps
+ *            before it wrote, the first one what the replay before wrote.
+ *   SEQ-002  sequence_create() refuses with VYRE_ERROR_INVALID_ARGUMENT: no step, unknown flags, a
+ *            step with flags or HOST bindings.  A step that dispatch() refuses it refuses with the
+ *            same code, and nothing runs.
  */
 typedef struct vyre_sequence_desc {
   uint32_t struct_size;
@@ -679,11 +683,12 @@ typedef struct vyre_backend {
                                  vyre_backend_sequence **out_sequence, vyre_error *err);
 
   /*
-   * [any] Starts `times` replays, one after the other; 0 is VYRE_ERROR_INVALID_ARGUMENT.
-   *   SEQ-003  The handle is one of dispatch(): what DISP-020 and DISP-030 to DISP-033 say of a
-   *            launch holds for all replays together.  pending_read() is called with no slots.
+   * [any] Starts `times` replays, one after the other.
+   *   SEQ-003  The handle is one of dispatch(): what BUF-004, DISP-020, DISP-030 to DISP-033,
+   *            TIME-001 and TIME-002 say of a launch holds for all replays together.
+   *            pending_read() is called with no slots.
    *   SEQ-004  May be called again while earlier replays are under way: all run, in the order of
-   *            the calls.
+   *            the calls.  0 times is VYRE_ERROR_INVALID_ARGUMENT.
    */
   vyre_status (*sequence_start)(vyre_backend_device *device, vyre_backend_sequence *sequence,
                                 uint32_t times, vyre_backend_pending **out_pending,
