@@ -96,6 +96,7 @@ static void run_op(fake_stream *stream, fake_op *op)
       fake_memory_free(op->memory);
     break;
   case OP_WAIT:
+  case OP_UPLOAD:
     break;
   }
 }
@@ -133,9 +134,8 @@ static bool is_stuck(const fake_stream *stream)
   return stream->resident || fake.held || (stream->first && waits_for_event(stream->first));
 }
 
-CUresult fake_put(CUstream handle, const fake_op *model)
+void fake_push(fake_stream *stream, const fake_op *model)
 {
-  fake_stream *stream = (fake_stream *)(void *)handle;
   fake_op *op = malloc(sizeof *op);
   if (!op)
     abort();
@@ -144,11 +144,22 @@ CUresult fake_put(CUstream handle, const fake_op *model)
   *stream->last = op;
   stream->last = &op->next;
   pthread_cond_broadcast(&fake.moved);
-  const uint64_t number = op->number;
+}
+
+CUresult fake_settle(const fake_stream *stream)
+{
+  const uint64_t number = stream->put;
   while (!fake.deferred && stream->finished < number && !is_stuck(stream))
     wait_moved();
   /* What the operation itself has done wrong is told by a later call. */
   return fake_end(0);
+}
+
+CUresult fake_put(CUstream handle, const fake_op *model)
+{
+  fake_stream *stream = (fake_stream *)(void *)handle;
+  fake_push(stream, model);
+  return fake_settle(stream);
 }
 
 static void allow_all(void)
