@@ -145,10 +145,9 @@ void zoo__sequence_release(vyre_backend_device *device, vyre_backend_sequence *s
 /* Starts what some rows hold back, before another call. */
 typedef enum zoo_caller { ZOO_FROM_DISPATCH, ZOO_FROM_TRANSFER, ZOO_FROM_HANDLE } zoo_caller;
 void zoo__sequence_flush(vyre_backend_device *device, zoo_caller caller);
-/* What a row makes of the end of a start, of its times, of its release (true: it keeps it). */
+/* What a row makes of the end of a start, of its release (true: it keeps it). */
 vyre_status zoo__sequence_ended(const vyre_backend_pending *pending, vyre_status status,
                                 vyre_error *err);
-void zoo__sequence_times(const vyre_backend_pending *pending, vyre_backend_times *times);
 bool zoo__sequence_forgotten(vyre_backend_pending *pending);
 void zoo__sequence_close(vyre_backend_device *device);
 

@@ -210,10 +210,8 @@ vyre_status zoo__pending_read(vyre_backend_pending *pending, vyre_slot *slots, u
   if (ZOO_IS(times_overrun) && out_times && out_times->struct_size >= VYRE_BACKEND_TIMES_SIZE_0_1)
     out_times->struct_size = sizeof *out_times;
   status = read_real(pending, slots, slot_count, slot_stride, out_times, err);
-  if (status == VYRE_OK && out_times) {
-    zoo__sequence_times(pending, out_times);
+  if (status == VYRE_OK && out_times)
     break_times(out_times);
-  }
   return status;
 }
 

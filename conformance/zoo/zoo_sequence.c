@@ -243,6 +243,12 @@ static vyre_status start(vyre_backend_pending *pending, vyre_error *err)
     times -= 1;
   if (ZOO_IS(seq_resident_blocks))
     zoo__wait_for_resident(device);
+  if (ZOO_IS(seq_last_times) && times > 1) {
+    status = add(pending, sequence->real, times - 1, err);
+    times = 1;
+  }
+  if (status != VYRE_OK)
+    return status;
   if (ZOO_IS(seq_done_early) && times > 1)
     times -= 1;
   status = real->sequence_start(device->real, sequence->real, times, &pending->real, err);
@@ -342,15 +348,6 @@ vyre_status zoo__sequence_ended(const vyre_backend_pending *pending, vyre_status
   return status == VYRE_OK && pending->sequence->spoiled
              ? zoo__fail(err, VYRE_ERROR_DISPATCH_FAILED, "this sequence has failed before")
              : status;
-}
-
-void zoo__sequence_times(const vyre_backend_pending *pending, vyre_backend_times *times)
-{
-  if (!pending->sequence || !ZOO_IS(seq_last_times) ||
-      times->struct_size < VYRE_BACKEND_TIMES_SIZE_0_2)
-    return;
-  times->device_ns /= pending->times;
-  times->started_ns = times->ended_ns - times->device_ns;
 }
 
 bool zoo__sequence_forgotten(vyre_backend_pending *pending)
