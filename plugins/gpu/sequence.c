@@ -1,18 +1,24 @@
 /*
  * sequence.c - launches that are recorded once and started together (tier 5).
  *
- * A sequence is a few of the driver's graphs.  In each of them every launch waits for the one
- * before it; they differ in how many replays they hold, from one up to as many as MOST_NODES
- * launches are.  A start takes the largest as often as it fits, then the next: 1000 replays of two
- * steps are 20 calls of the driver.  All graphs are made, and sent to the device, when the sequence
- * is created.  That may wait for the device, and a start must not (DISP-012).
+ * A sequence is one or two of the driver's graphs, in which every launch waits for the one before
+ * it: one of a single replay, made when the sequence is created, and one of many replays, up to
+ * MOST_NODES launches, made by the first start that has enough for it.  A start takes the large one
+ * as often as it fits and the small one for the rest: 1000 replays of two steps are 39 calls of the
+ * driver.
+ *
+ * Making a graph may wait for the device.  Creation may (DISP-012), a start must not: it makes one
+ * only while no persistent launch is there, and under the lock that keeps such from coming.  A
+ * graph is sent to the device on `copy`; the next start lets `compute` wait for that, so that
+ * nothing is left for the driver to do at the first launch.
  *
  * Code of debug modules reports to a record of its launch, whose address is one of the parameters,
- * and starts may overlap: a sequence with such a step is kept as its steps and started launch by
- * launch, each start with a record of its own.
+ * and starts may overlap: a sequence with such a step is started launch by launch, each start with
+ * a record of its own.
  */
 #include "plugins/gpu/arguments.h"
 #include "plugins/gpu/check.h"
+#include "plugins/gpu/residency.h"
 
 #include "plugins/common/error.h"
 #include "plugins/common/host.h"
@@ -21,18 +27,13 @@
 #include <string.h>
 
 /*
- * The gap between two graphs costs about as much as one or two of the launches in them, so a
- * hundred of those hide it; more would make creating slower and gain nothing.
+ * Between two graphs the device rests about as long as one or two of the launches in them take, so
+ * some dozens of those hide it.  A larger graph gains nothing more, and making it takes about a
+ * microsecond for each launch.
  */
-#define MOST_NODES 128u
-/* Each graph holds an eighth of the replays of the one before: 128, 16, 2, 1 at the most. */
-#define STEP_DOWN 8u
-#define MOST_BODIES 4u
-
-typedef struct body {
-  vyre__gpu_exec *exec;
-  uint32_t replays;
-} body;
+#define MOST_NODES 64u
+/* A graph that would be launched only once is not worth making. */
+#define LEAST_LAUNCHES 2u
 
 typedef struct sequence_step {
   vyre_backend_kernel *kernel;
@@ -43,11 +44,15 @@ typedef struct sequence_step {
 struct vyre_backend_sequence {
   vyre_backend_device *device;
   const vyre_backend_kernel *first;
-  body bodies[MOST_BODIES]; /* the largest first, the last of one replay */
-  uint32_t body_count;
   uint32_t step_count;
   bool is_debug;
-  sequence_step *steps; /* freed once the graphs are made */
+  sequence_step *steps; /* NULL once no graph will be made of them any more */
+  vyre__gpu_exec *one;  /* of one replay; NULL for debug code */
+  uint32_t replays;     /* of `many`, 1 if there will be none */
+
+  /* Written under the device's lock. */
+  vyre__gpu_exec *many; /* and under residency.h's; NULL until it is made */
+  bool is_on_its_way;   /* a graph is being sent, and no start has waited for it on `compute` */
 };
 
 /* -------- checking -------- */
@@ -139,39 +144,21 @@ static vyre__gpu_code add_replays(const vyre_backend_sequence *sequence, vyre__g
   return code;
 }
 
-static vyre__gpu_code make_body(const vyre_backend_sequence *sequence, body *out_body)
+/* The context is current. */
+static vyre_status make_exec(const vyre_backend_sequence *sequence, uint32_t replays,
+                             vyre__gpu_exec **out_exec, vyre_error *err)
 {
   const vyre__gpu_driver_table *driver = &vyre__gpu_driver;
   vyre__gpu_graph *graph = NULL;
   vyre__gpu_code code = driver->graph_make(&graph);
-  if (code)
-    return code;
-  code = add_replays(sequence, graph, out_body->replays);
   if (!code)
-    code = driver->exec_make(graph, sequence->device->copy, &out_body->exec);
+    code = add_replays(sequence, graph, replays);
+  if (!code)
+    code = driver->exec_make(graph, sequence->device->copy, out_exec);
   /* The exec has what it needs; a graph that does not go is of no use to anybody. */
-  (void)driver->graph_drop(graph);
-  return code;
-}
-
-/* The context is current. */
-static vyre_status make_bodies(vyre_backend_sequence *sequence, vyre_error *err)
-{
-  static const char recording[] = "recording a sequence";
-  uint32_t replays = sequence->step_count < MOST_NODES ? MOST_NODES / sequence->step_count : 1;
-  vyre__gpu_code code = 0;
-  while (!code && replays) {
-    body *one = &sequence->bodies[sequence->body_count];
-    one->replays = replays;
-    code = make_body(sequence, one);
-    sequence->body_count += !code;
-    replays = replays == 1 ? 0 : replays < STEP_DOWN ? 1 : replays / STEP_DOWN;
-  }
-  vyre_status status = vyre__gpu_result(sequence->device, code, recording, err);
-  /* Starts are on another stream. */
-  if (status == VYRE_OK)
-    status = vyre__gpu_stream_settle(sequence->device, sequence->device->copy, recording, err);
-  return status;
+  if (graph)
+    (void)driver->graph_drop(graph);
+  return vyre__gpu_result(sequence->device, code, "recording a sequence", err);
 }
 
 /* -------- creating and releasing -------- */
@@ -187,6 +174,7 @@ static vyre_status make(vyre_backend_device *device, const vyre_sequence_desc *d
   *out_sequence = sequence;
   sequence->device = device;
   sequence->step_count = desc->step_count;
+  sequence->replays = desc->step_count < MOST_NODES ? MOST_NODES / desc->step_count : 1;
   if (!__builtin_mul_overflow((uint64_t)desc->step_count, sizeof(*sequence->steps), &size))
     sequence->steps = vyre__plugin_allocate(device->host, size, _Alignof(sequence_step));
   if (!sequence->steps)
@@ -210,10 +198,13 @@ vyre_status vyre__gpu_sequence_create(vyre_backend_device *device, const vyre_se
   if (status == VYRE_OK && !sequence->is_debug) {
     status = vyre__gpu_enter(device, &scope, err);
     if (status == VYRE_OK)
-      status = make_bodies(sequence, err);
+      status = make_exec(sequence, 1, &sequence->one, err);
     vyre__gpu_leave(&scope);
-    vyre__plugin_deallocate(device->host, sequence->steps);
-    sequence->steps = NULL;
+    sequence->is_on_its_way = true;
+    if (sequence->replays == 1) {
+      vyre__plugin_deallocate(device->host, sequence->steps);
+      sequence->steps = NULL;
+    }
   }
   if (status == VYRE_OK)
     *out_sequence = sequence;
@@ -227,9 +218,10 @@ void vyre__gpu_sequence_release(vyre_backend_device *device, vyre_backend_sequen
   vyre__gpu_scope scope;
   if (!device || !sequence)
     return;
-  if (sequence->body_count && vyre__gpu_enter_to_free(device, &scope)) {
-    for (uint32_t i = 0; i < sequence->body_count; ++i)
-      (void)vyre__gpu_driver.exec_drop(sequence->bodies[i].exec);
+  if (sequence->one && vyre__gpu_enter_to_free(device, &scope)) {
+    (void)vyre__gpu_driver.exec_drop(sequence->one);
+    if (sequence->many)
+      (void)vyre__gpu_driver.exec_drop(sequence->many);
     vyre__gpu_leave(&scope);
   }
   vyre__plugin_deallocate(device->host, sequence->steps);
@@ -238,33 +230,71 @@ void vyre__gpu_sequence_release(vyre_backend_device *device, vyre_backend_sequen
 
 /* -------- starting -------- */
 
-/* A fault record for the start; `started` stands behind its zeroing on `copy`. */
+/*
+ * The graph of many replays, if the start has enough for it.  Without it, beside a persistent
+ * launch, more calls do the same.
+ */
+static vyre_status make_many(vyre_backend_sequence *sequence, uint32_t times, vyre_error *err)
+{
+  vyre_backend_device *device = sequence->device;
+  vyre__gpu_exec *many = NULL;
+  vyre_status status = VYRE_OK;
+  if (sequence->is_debug || sequence->replays == 1 || times / LEAST_LAUNCHES < sequence->replays)
+    return VYRE_OK;
+  vyre__gpu_residency_lock();
+  if (!sequence->many && !vyre__gpu_residency_units(device)) {
+    status = make_exec(sequence, sequence->replays, &many, err);
+    pthread_mutex_lock(&device->lock);
+    sequence->many = many;
+    sequence->is_on_its_way |= many != NULL;
+    pthread_mutex_unlock(&device->lock);
+  }
+  vyre__gpu_residency_unlock();
+  return status;
+}
+
+/* A fault record for the start, zeroed on `copy`. */
 static vyre_status take_fault(vyre_backend_pending *pending, vyre_error *err)
 {
-  static const char zeroing[] = "zeroing the memory of a launch";
-  const vyre__gpu_driver_table *driver = &vyre__gpu_driver;
   vyre_backend_device *device = pending->device;
-  vyre_status status = vyre__gpu_pending_block(pending, sizeof(vyre__gpu_fault), err);
+  const vyre_status status = vyre__gpu_pending_block(pending, sizeof(vyre__gpu_fault), err);
   if (status != VYRE_OK)
     return status;
   pending->fault = pending->block;
-  vyre__gpu_code code = driver->fill(pending->fault, 0, sizeof(vyre__gpu_fault), device->copy);
-  if (!code)
-    code = driver->event_record(pending->started, device->copy);
-  return vyre__gpu_result(device, code, zeroing, err);
+  return vyre__gpu_result(
+      device, vyre__gpu_driver.fill(pending->fault, 0, sizeof(vyre__gpu_fault), device->copy),
+      "zeroing the memory of a launch", err);
 }
 
-/* These two under the device's lock; `*out_any`: something is on the stream. */
+/* These under the device's lock. */
 
-static vyre__gpu_code launch_bodies(const vyre_backend_sequence *sequence, uint32_t times,
+/* Lets the launches wait for what is on `copy`: a fault record, or a graph that is being sent. */
+static vyre__gpu_code await_copies(vyre_backend_sequence *sequence,
+                                   const vyre_backend_pending *pending)
+{
+  const vyre__gpu_driver_table *driver = &vyre__gpu_driver;
+  if (!pending->block && !sequence->is_on_its_way)
+    return 0;
+  /* As in dispatch.c: what is awaited is recorded already, and the event free again after this. */
+  vyre__gpu_code code = driver->event_record(pending->started, sequence->device->copy);
+  if (!code)
+    code = driver->stream_wait(pending->stream, pending->started);
+  if (!code)
+    sequence->is_on_its_way = false;
+  return code;
+}
+
+/* `*out_any`: something is on the stream. */
+static vyre__gpu_code launch_graphs(const vyre_backend_sequence *sequence, uint32_t times,
                                     vyre__gpu_stream *stream, bool *out_any)
 {
   vyre__gpu_code code = 0;
-  for (const body *one = sequence->bodies; times && !code; ++one)
-    for (; times >= one->replays && !code; times -= one->replays) {
-      code = vyre__gpu_driver.exec_launch(one->exec, stream);
-      *out_any |= !code;
-    }
+  while (times && !code) {
+    const bool is_many = sequence->many && times >= sequence->replays;
+    code = vyre__gpu_driver.exec_launch(is_many ? sequence->many : sequence->one, stream);
+    *out_any |= !code;
+    times -= is_many ? sequence->replays : 1;
+  }
   return code;
 }
 
@@ -294,17 +324,16 @@ static vyre_status start(vyre_backend_sequence *sequence, uint32_t times,
 {
   const vyre__gpu_driver_table *driver = &vyre__gpu_driver;
   vyre_backend_device *device = sequence->device;
-  vyre__gpu_code code = 0, late = 0;
+  vyre__gpu_code late = 0;
   bool any = false;
   char what[192];
   pthread_mutex_lock(&device->lock);
-  if (pending->block) /* as in dispatch.c: the event is free again after this */
-    code = driver->stream_wait(pending->stream, pending->started);
+  vyre__gpu_code code = await_copies(sequence, pending);
   if (!code)
     code = driver->event_record(pending->started, pending->stream);
   if (!code)
     code = sequence->is_debug ? launch_steps(sequence, times, pending, &any)
-                              : launch_bodies(sequence, times, pending->stream, &any);
+                              : launch_graphs(sequence, times, pending->stream, &any);
   if (!code)
     late = driver->event_record(pending->ended, pending->stream);
   pthread_mutex_unlock(&device->lock);
@@ -325,7 +354,9 @@ static vyre_status begin(vyre_backend_sequence *sequence, uint32_t times,
 {
   vyre_backend_device *device = sequence->device;
   vyre_backend_pending *pending = NULL;
-  vyre_status status = vyre__gpu_pending_take(device, &pending, err);
+  vyre_status status = make_many(sequence, times, err);
+  if (status == VYRE_OK)
+    status = vyre__gpu_pending_take(device, &pending, err);
   if (status != VYRE_OK)
     return status;
   pending->kernel = sequence->first;

@@ -183,10 +183,10 @@ static vyre_status dispatch_together(scene *of, vyre_error *err)
   return status == VYRE_OK ? finish(of, NULL, 0, err) : status;
 }
 
-/* Enough steps for graphs of two replays and of one, and not for more nodes than needed. */
+/* Steps and replays for a graph of one replay and one of many. */
 static vyre_status record_steps(scene *of, vyre_error *err)
 {
-  enum { STEPS = 64 };
+  enum { STEPS = 8 };
   static vyre_dispatch_desc sums[STEPS];
   vyre_backend_kernel *kernel = NULL;
   vyre_status status = find_it(of, "double", &kernel, err);
@@ -203,7 +203,7 @@ static vyre_status record_steps(scene *of, vyre_error *err)
   assert_true((status == VYRE_OK) == (of->sequence != NULL));
   if (status != VYRE_OK)
     return status;
-  status = backend->sequence_start(of->device, of->sequence, 3, &of->pending, err);
+  status = backend->sequence_start(of->device, of->sequence, 17, &of->pending, err);
   assert_true((status == VYRE_OK) == (of->pending != NULL));
   return status == VYRE_OK ? finish(of, NULL, 0, err) : status;
 }

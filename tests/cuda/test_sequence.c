@@ -114,9 +114,9 @@ static void expect_sums(vyre_backend_buffer *const of[3], uint32_t a[WORDS], uin
 
 static void replays_run_in_order_as_often_as_asked(void **state)
 {
-  /* Three steps: graphs of 42, 5 and 1 replays. */
+  /* Three steps: graphs of 21 replays and of one; the large one is made when two of it are used. */
   static const uint32_t times[] = {1, 2, 5, 41, 42, 43, 95, 1000},
-                        calls[] = {1, 2, 1, 9, 1, 2, 5, 33};
+                        calls[] = {1, 2, 5, 41, 2, 3, 4 + 11, 47 + 13};
   uint32_t a[WORDS] = {1, 2, 3, 4, 5}, b[WORDS] = {9, 7, 5, 3, 1};
   vyre_backend_buffer *of[3] = {buffer_of(a), buffer_of(b), buffer_of(a)};
   (void)state;
@@ -162,6 +162,7 @@ static void a_long_sequence_is_one_graph(void **state)
   OK(backend->sequence_create(device, &desc, &sequence, &fresh));
   assert_int_equal(driver->live("exec"), 1);
   run(sequence, 3);
+  assert_int_equal(driver->live("exec"), 1);
   assert_int_equal(first_word(buffer), 7 + 3 * STEPS * 32);
   backend->sequence_release(device, sequence);
   backend->buffer_free(device, buffer);
@@ -215,21 +216,21 @@ static uint64_t count_lines(void)
   return lines;
 }
 
-static void a_start_is_one_launch_between_two_events(void **state)
+static void a_start_is_few_launches_between_two_events(void **state)
 {
 #ifdef VYRE_TEST_HIP
   skip(); /* the runtime of the tests makes calls of its own between them */
 #endif
   static const char *const want[] = {"cuCtxPushCurrent", "cuEventRecord", "cuGraphLaunch",
-                                     "cuEventRecord", "cuCtxPopCurrent"};
+                                     "cuGraphLaunch",    "cuEventRecord", "cuCtxPopCurrent"};
   uint32_t word[WORDS] = {1};
   vyre_backend_buffer *buffer = buffer_of(word);
   (void)state;
   vyre_backend_sequence *sequence = create_one("double", buffer);
-  backend->pending_release(replay(sequence, 128)); /* makes the handle */
+  backend->pending_release(replay(sequence, 128)); /* makes the handle and the graph */
   const uint64_t before = count_lines(), blocks = host_live();
   backend->pending_release(replay(sequence, 128));
-  for (uint64_t i = 0; i < 5; ++i)
+  for (uint64_t i = 0; i < 6; ++i)
     assert_contains(driver->line(before + i), want[i]);
   assert_int_equal(host_live(), blocks);
   backend->sequence_release(device, sequence);
@@ -254,12 +255,14 @@ static void creating_leaves_graphs_only(void **state)
   const uint64_t events = driver->live("event");
   vyre_backend_sequence *sequence = create_one("double", buffer);
   assert_int_equal(driver->live("graph"), 0);
-  assert_int_equal(driver->live("exec"), 4); /* 128, 16, 2 and 1 */
+  assert_int_equal(driver->live("exec"), 1);
   assert_int_equal(driver->live("memory"), memory);
-  assert_true(driver->live("event") <= events + 1);
+  assert_int_equal(driver->live("event"), events);
   assert_int_equal(driver->calls("cuGraphLaunch"), 0);
   assert_int_equal(driver->calls("cuLaunchKernel"), launches);
   assert_int_equal(first_word(buffer), 2);
+  run(sequence, 1000);
+  assert_int_equal(driver->live("exec"), 2);
   backend->sequence_release(device, sequence);
   assert_int_equal(driver->live("exec"), 0);
   assert_true(host_live() <= blocks + 3); /* the kernel, the handle of the launch */
@@ -315,12 +318,16 @@ static void replays_run_beside_a_persistent_launch(void **state)
   l.desc.flags = VYRE_DISPATCH_PERSISTENT;
   add_buffer(&l, VYRE_READ_WRITE, shared.buffer, 1024);
   vyre_backend_pending *staying = start(&l);
-  run(sequence, 5); /* the first start of each graph */
+  run(sequence, 5);
   assert_int_equal(first_word(buffer), 32);
+  run(sequence, 200); /* no graph is made beside it */
+  assert_int_equal(driver->calls("cuGraphLaunch"), 205);
   FAILS(backend->pending_wait(staying, 0, &err), VYRE_ERROR_TIMEOUT, "resident");
   __atomic_store_n((uint32_t *)shared.host, 1, __ATOMIC_RELEASE); /* pairs with the kernel's look */
   OK(backend->pending_wait(staying, 20000000000u, &fresh));
   backend->pending_release(staying);
+  run(sequence, 200); /* 3 of 64 and 8 */
+  assert_int_equal(driver->calls("cuGraphLaunch"), 205 + 11);
   backend->sequence_release(device, sequence);
   backend->buffer_free(device, buffer);
   backend->buffer_free(device, shared.buffer);
@@ -374,7 +381,8 @@ static void *start_often(void *argument)
   uint32_t *wrong = argument;
   for (uint32_t turn = 0; turn < TURNS; ++turn) {
     vyre_backend_pending *pending = NULL;
-    if (backend->sequence_start(device, of_all, 3 + turn % 2, &pending, NULL) != VYRE_OK ||
+    /* 16 steps: the large graph is of 4, and one of the threads makes it. */
+    if (backend->sequence_start(device, of_all, turn % 2 ? 3 : 9, &pending, NULL) != VYRE_OK ||
         (turn % 3 && backend->pending_wait(pending, VYRE_NO_TIMEOUT, NULL) != VYRE_OK))
       *wrong += 1;
     backend->pending_release(pending);
@@ -385,18 +393,26 @@ static void *start_often(void *argument)
 static void threads_start_one_sequence(void **state)
 {
   uint32_t word[WORDS] = {0}, wrong[THREADS] = {0};
+  vyre_dispatch_desc steps[16];
+  launch l;
   pthread_t threads[THREADS];
   vyre_backend_buffer *buffer = buffer_of(word);
   (void)state;
   driver->set_deferred(true);
-  of_all = create_one("count", buffer);
+  begin(&l, find("count"));
+  add_buffer(&l, VYRE_READ_WRITE, buffer, WORDS);
+  for (uint32_t i = 0; i < 16; ++i)
+    steps[i] = l.desc;
+  const vyre_sequence_desc desc = {
+      .struct_size = sizeof desc, .step_count = 16, .steps = steps, .step_stride = sizeof steps[0]};
+  OK(backend->sequence_create(device, &desc, &of_all, &fresh));
   for (uint32_t i = 0; i < THREADS; ++i)
     assert_int_equal(pthread_create(&threads[i], NULL, start_often, &wrong[i]), 0);
   for (uint32_t i = 0; i < THREADS; ++i) {
     pthread_join(threads[i], NULL);
     assert_int_equal(wrong[i], 0);
   }
-  assert_int_equal(first_word(buffer), THREADS * TURNS / 2 * 7 * 32);
+  assert_int_equal(first_word(buffer), THREADS * TURNS / 2 * (3 + 9) * 16 * 32);
   backend->sequence_release(device, of_all);
   backend->buffer_free(device, buffer);
 }
@@ -574,7 +590,7 @@ static void a_start_that_stops_half_way(void **state)
         "(304)");
   backend->pending_release(pending);
   run(sequence, 3);
-  assert_int_equal(first_word(buffer), 1 + 5 * 32);
+  assert_int_equal(first_word(buffer), 1 + (1 + 3) * 32);
   backend->sequence_release(device, sequence);
   backend->buffer_free(device, buffer);
 }
@@ -639,7 +655,7 @@ int main(void)
       ON_DEVICE(replays_run_in_order_as_often_as_asked),
       ON_DEVICE(a_long_sequence_is_one_graph),
       ON_DEVICE(what_a_step_is_called_with),
-      ON_DEVICE(a_start_is_one_launch_between_two_events),
+      ON_DEVICE(a_start_is_few_launches_between_two_events),
       ON_DEVICE(creating_leaves_graphs_only),
       ON_DEVICE(starts_and_launches_keep_their_order),
       ON_DEVICE(replays_run_beside_a_persistent_launch),

@@ -95,8 +95,9 @@ typedef struct fake_run {
   uint64_t addresses[32];
   vyre__gpu_launch launch;
   bool cooperative;
-  uint64_t graph; /* the number of the exec that it is of, 0 for none */
-  CUresult ends;  /* what it ends with */
+  uint64_t graph;   /* the number of the exec that it is of, 0 for none */
+  const bool *sent; /* whether that has come to the device, NULL for none */
+  CUresult ends;    /* what it ends with */
   uint64_t record;
 } fake_run;
 
@@ -136,6 +137,7 @@ struct fake_op {
   uint64_t generation;
   fake_memory *memory;
   fake_run *run;
+  bool *sent; /* of an upload */
 };
 
 /* -------- fake_state.c -------- */

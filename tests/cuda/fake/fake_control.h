@@ -48,8 +48,8 @@ typedef struct fake_cuda_control {
    * Without the right context current, a handle that is not or no longer valid, the default stream,
    * a pageable asynchronous copy, a stream that is not non-blocking, a call that waits for the
    * device while a resident kernel runs, code first touched meanwhile, a context released with
-   * live objects in it, a node that does not wait for the one before it, an exec that was not
-   * uploaded when it is launched, or whose upload may not have ended.
+   * live objects in it, a node that does not wait for the one before it, a graph that runs and
+   * was not uploaded before.
    */
   uint64_t (*faults)(void);
   const char *(*fault)(uint64_t i);

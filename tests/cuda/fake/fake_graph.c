@@ -20,8 +20,7 @@ typedef struct fake_exec {
   fake_object object;
   fake_run *runs; /* behind the exec, in one block */
   uint32_t count;
-  const fake_stream *upload; /* where it was sent, NULL: nowhere */
-  uint64_t number;           /* of the operation there */
+  bool sent; /* it has come to the device */
 } fake_exec;
 
 CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
@@ -97,6 +96,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph handle, unsigned 
   exec->runs = (fake_run *)(void *)(exec + 1);
   for (const fake_node *node = graph->first; node; node = node->next) {
     exec->runs[exec->count] = node->run;
+    exec->runs[exec->count].sent = &exec->sent;
     exec->runs[exec->count++].graph = exec->object.number;
   }
   *out = (CUgraphExec)(void *)exec;
@@ -107,20 +107,10 @@ CUresult cuGraphUpload(CUgraphExec handle, CUstream stream)
 {
   BEGIN(FAKE_cuGraphUpload, NEEDS_CONTEXT | WAITS, "%s", "");
   fake_exec *exec = fake_take(handle, FAKE_EXEC);
-  fake_stream *on = fake_take(stream, FAKE_STREAM);
-  if (!exec || !on)
+  if (!exec || !fake_take(stream, FAKE_STREAM))
     return fake_end(400);
-  const fake_op op = {.kind = OP_UPLOAD};
-  fake_push(on, &op);
-  exec->upload = on;
-  exec->number = on->put;
-  return fake_settle(on);
-}
-
-/* In front on the same stream, or over. */
-static bool is_uploaded(const fake_exec *exec, const fake_stream *stream)
-{
-  return exec->upload && (exec->upload == stream || exec->upload->finished >= exec->number);
+  const fake_op op = {.kind = OP_UPLOAD, .sent = &exec->sent};
+  return fake_put(stream, &op);
 }
 
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream)
@@ -130,8 +120,6 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream)
   fake_stream *on = fake_take(stream, FAKE_STREAM);
   if (!exec || !on)
     return fake_end(400);
-  if (!is_uploaded(exec, on))
-    fake_fault("a graph is launched that has not come to the device");
   for (uint32_t i = 0; i < exec->count; ++i) {
     if (exec->runs[i].function->object.dead) {
       fake_fault("a graph is launched whose code was unloaded");

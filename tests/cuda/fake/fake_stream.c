@@ -40,6 +40,8 @@ static fake_op *next_op(const fake_stream *stream)
 static void run_kernel(fake_stream *stream, fake_run *run)
 {
   CUresult code = run->ends;
+  if (run->sent && !*run->sent)
+    fake_fault("a graph runs that has not come to the device");
   if (!code && run->function->kernel) {
     const bool resident = run->function->resident;
     fake.resident += resident;
@@ -95,8 +97,10 @@ static void run_op(fake_stream *stream, fake_op *op)
     if (!op->memory->object.dead)
       fake_memory_free(op->memory);
     break;
-  case OP_WAIT:
   case OP_UPLOAD:
+    *op->sent = true;
+    break;
+  case OP_WAIT:
     break;
   }
 }
