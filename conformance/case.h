@@ -32,7 +32,8 @@ typedef uint32_t conform_profile;
 #define CONFORM_GRIDSYNC_EMULATED 3u
 #define CONFORM_PERSISTENT 4u
 #define CONFORM_TIMING 5u
-#define CONFORM_PROFILES 6u
+#define CONFORM_SEQUENCES 6u
+#define CONFORM_PROFILES 7u
 
 /* What a case needs beyond the capability bits: the verdict is "not supported" without. */
 #define CONFORM_NEEDS_NATIVE (1u << 0)     /* grid_sync NATIVE */

@@ -214,6 +214,28 @@ static vyre_status count_queue_export(vyre_backend_device *device, vyre_native_h
   return plugin->queue_export(device, out_queue, err);
 }
 
+static vyre_status count_sequence_create(vyre_backend_device *device,
+                                         const vyre_sequence_desc *desc,
+                                         vyre_backend_sequence **out_sequence, vyre_error *err)
+{
+  note(CONFORM_SLOT_sequence_create);
+  return plugin->sequence_create(device, desc, out_sequence, err);
+}
+
+static vyre_status count_sequence_start(vyre_backend_device *device,
+                                        vyre_backend_sequence *sequence, uint32_t times,
+                                        vyre_backend_pending **out_pending, vyre_error *err)
+{
+  note(CONFORM_SLOT_sequence_start);
+  return plugin->sequence_start(device, sequence, times, out_pending, err);
+}
+
+static void count_sequence_release(vyre_backend_device *device, vyre_backend_sequence *sequence)
+{
+  note(CONFORM_SLOT_sequence_release);
+  plugin->sequence_release(device, sequence);
+}
+
 /* The slot is in the plugin's table and filled. */
 #define HAS(slot)                                                                                  \
   (real->struct_size >= offsetof(vyre_backend, slot) + sizeof real->slot && real->slot != NULL)

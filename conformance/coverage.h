@@ -36,7 +36,10 @@
   X(event_record)                                                                                  \
   X(event_wait)                                                                                    \
   X(event_release)                                                                                 \
-  X(queue_export)
+  X(queue_export)                                                                                  \
+  X(sequence_create)                                                                               \
+  X(sequence_start)                                                                                \
+  X(sequence_release)
 
 enum {
 #define X(slot) CONFORM_SLOT_##slot,

@@ -43,7 +43,8 @@ enum {
 static const struct argp_option rows[] = {
     {"filter", 'f', "PATTERN", 0, "Only cases whose name matches the shell pattern; repeatable", 1},
     {"profile", 'p', "NAME", 0,
-     "Only this profile: core, resident, gridsync-native, gridsync-emulated, persistent, timing",
+     "Only this profile: core, resident, gridsync-native, gridsync-emulated, persistent, timing, "
+     "sequences",
      1},
     {"list", KEY_LIST, NULL, 0, "The cases with rules, profile and needs; runs nothing", 1},
     {"device", 'd', "N", 0, "The plugin's device number N (default 0)", 2},

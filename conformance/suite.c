@@ -31,7 +31,10 @@
   X(drawn)                                                                                         \
   X(passes)                                                                                        \
   X(timing)                                                                                        \
-  X(interop)
+  X(interop)                                                                                       \
+  X(sequence)                                                                                      \
+  X(replay)                                                                                        \
+  X(beside)
 
 #define X(name) extern const conform_table conform_cases_##name;
 TABLES(X)
@@ -71,7 +74,8 @@ const conform_case *conform_case_find(const char *name)
 const char *conform_profile_name(conform_profile profile)
 {
   static const char *const names[CONFORM_PROFILES] = {
-      "core", "resident", "gridsync-native", "gridsync-emulated", "persistent", "timing"};
+      "core",       "resident", "gridsync-native", "gridsync-emulated",
+      "persistent", "timing",   "sequences"};
   return profile < CONFORM_PROFILES ? names[profile] : "unknown";
 }
 
@@ -123,6 +127,7 @@ static const char *missing_bit(uint64_t bits)
       {VYRE_CAP_ALLOC_WHILE_RESIDENT, "VYRE_CAP_ALLOC_WHILE_RESIDENT"},
       {VYRE_CAP_TIMESTAMPS, "VYRE_CAP_TIMESTAMPS"},
       {VYRE_CAP_INTEROP, "VYRE_CAP_INTEROP"},
+      {VYRE_CAP_SEQUENCES, "VYRE_CAP_SEQUENCES"},
   };
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i)
     if (bits & names[i].bit)

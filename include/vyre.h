@@ -600,6 +600,7 @@ typedef uint32_t vyre_form;
 #define VYRE_FORM_LAUNCHES 0u /* plain ones, one a segment */
 #define VYRE_FORM_FUSED 1u    /* one cooperative one */
 #define VYRE_FORM_EMULATED 2u /* one call of the plugin, by a form of its own */
+#define VYRE_FORM_REPLAYS 3u  /* one a segment, all of a pass recorded once and replayed */
 
 /* [any] "auto", "native", "resident", "host"; "unknown" otherwise. */
 VYRE_API const char *vyre_route_name(vyre_route route);
@@ -633,14 +634,15 @@ typedef uint32_t vyre_converged;
 
 /*
  * Times are nanoseconds, VYRE_TIME_ABSENT where nobody measures them; device, enqueue and wait are
- * sums over the launches.
+ * sums over the launches, where passes are replayed over the starts of replays: what the device
+ * needs between two launches of a start counts as its time.
  */
 typedef struct vyre_dispatch_result {
   uint32_t struct_size;
   vyre_route route;
   uint32_t passes; /* run, the confirming one included */
   vyre_converged converged;
-  uint64_t launches; /* of kernels, those of the convergence test included */
+  uint64_t launches; /* of kernels on the device, replayed ones and convergence tests included */
   uint64_t wall_ns;
   uint64_t device_ns;
   uint64_t enqueue_ns;
@@ -664,7 +666,8 @@ typedef struct vyre_dispatch_result {
  * position.  Inputs are borrowed for the call and never written.  `options` and `out_result` may be
  * NULL; `outputs` may be NULL if the program's outputs are not wanted.
  * On an error in the middle of a run inputs and outputs are as they were; the message names the
- * segment ("segment 2 of 4 ('hop'), pass 3").
+ * segment ("segment 2 of 4 ('hop'), pass 3"), or which passes were under way if they are replayed
+ * ("replay of 4 segments, passes 3 to 34").
  * Errors: INVALID_ARGUMENT (counts, sizes; names the buffer), UNSUPPORTED (a forced route that
  * cannot be, with the reason), RESIDENCY_EXCEEDED (a forced native one), TIMEOUT, DISPATCH_FAILED,
  * DEVICE_LOST, OUT_OF_…_MEMORY.

@@ -73,6 +73,7 @@ typedef struct vyre_backend_module vyre_backend_module;
 typedef struct vyre_backend_kernel vyre_backend_kernel;
 typedef struct vyre_backend_buffer vyre_backend_buffer;
 typedef struct vyre_backend_pending vyre_backend_pending;
+typedef struct vyre_backend_sequence vyre_backend_sequence;
 
 /* ------------------------------------------------------------------------------------------------
  * Handshake
@@ -247,8 +248,9 @@ typedef uint32_t vyre_binding_kind;
  *   DISP-007  A binding comes to the parameter of its number; vyre_count() answers `element_count`
  *             of the binding whose id the parameter's name has.
  *   DISP-008  VYRE_ERROR_INVALID_ARGUMENT: a kind or an access that is none of the header's, the
- *             kind WORKGROUP without that access or the other way round, an id that is not below
- *             id_limit, no group, no item, no kernel.
+ *             kind WORKGROUP without that access or the other way round, the kind BUFFER without a
+ *             buffer, an id that is not below id_limit, no group, no item, no kernel.  Without
+ *             VYRE_CAP_BUFFERS the kind BUFFER is that, too, or VYRE_ERROR_UNSUPPORTED.
  */
 typedef struct vyre_binding {
   uint32_t struct_size;
@@ -268,11 +270,12 @@ typedef struct vyre_binding {
  *           ordinary dispatches of the same device run beside it.  Refused with
  *           VYRE_ERROR_UNSUPPORTED without VYRE_CAP_PERSISTENT.  Its bindings are BUFFERs and,
  *           since 0.3, WORKGROUP memory.
- * DISP-012  Calls that start, watch or move (dispatch, pending_wait, pending_read, pending_release
- *           of other launches, upload, download, fill, copy) never wait for a persistent launch to
- *           end, unless they use a buffer of it.  With VYRE_CAP_ALLOC_WHILE_RESIDENT the same holds
- *           for device_open, device_close, module_load, module_unload, kernel_find, buffer_alloc,
- *           buffer_free, buffer_import and coherent_alloc.  Without it the host ends every
+ * DISP-012  Calls that start, watch or move (dispatch, sequence_start, pending_wait, pending_read,
+ *           pending_release of other launches, upload, download, fill, copy) never wait for a
+ *           persistent launch to end, unless they use a buffer of it.  With
+ *           VYRE_CAP_ALLOC_WHILE_RESIDENT the same holds for device_open, device_close,
+ *           module_load, module_unload, kernel_find, buffer_alloc, buffer_free, buffer_import,
+ *           coherent_alloc, sequence_create and sequence_release.  Without it the host ends every
  *           persistent launch of the device, by the words that it shares with it, before it makes
  *           one of these calls, on whichever handle of the same index, and starts none until the
  *           call has returned.
@@ -372,6 +375,25 @@ typedef struct vyre_passes_desc {
   uint32_t max_passes;     /* at least 1 */
   uint32_t tested;         /* 0 or 1 */
 } vyre_passes_desc;
+
+/*
+ * vyre_sequence_desc - launches that are recorded once and started together (tier 5).
+ *
+ * `steps` are launches as dispatch() takes them, with flags 0 and BUFFER or WORKGROUP bindings
+ * only.
+ *   SEQ-001  Since 0.3.  A replay runs the steps in order.  A step sees everything that the steps
+ *            before it wrote, the first one what the replay before wrote.
+ *   SEQ-002  sequence_create() refuses with VYRE_ERROR_INVALID_ARGUMENT: no step, unknown flags, a
+ *            step with flags or HOST bindings.  A step that dispatch() refuses it refuses with the
+ *            same code, and nothing runs.
+ */
+typedef struct vyre_sequence_desc {
+  uint32_t struct_size;
+  uint32_t step_count;             /* at least 1 */
+  uint64_t flags;                  /* 0 */
+  const vyre_dispatch_desc *steps; /* borrowed for the call, push constants too */
+  uint64_t step_stride;            /* bytes from one step to the next */
+} vyre_sequence_desc;
 
 /*
  * vyre_backend_device_options - NULL in device_open() is the same as zeros.
@@ -651,7 +673,29 @@ typedef struct vyre_backend {
   vyre_status (*queue_export)(vyre_backend_device *device, vyre_native_handle *out_queue,
                               vyre_error *err);
 
-  /* Sequences of tier 5 are appended here. */
+  /* -------- tier 5: VYRE_CAP_SEQUENCES; all or none -------- */
+
+  /*
+   * [any] Records a sequence.  Starts nothing.  Owned by the caller until sequence_release(); until
+   * then its kernels, their modules and its buffers stay.
+   */
+  vyre_status (*sequence_create)(vyre_backend_device *device, const vyre_sequence_desc *desc,
+                                 vyre_backend_sequence **out_sequence, vyre_error *err);
+
+  /*
+   * [any] Starts `times` replays, one after the other.
+   *   SEQ-003  The handle is one of dispatch(): what BUF-004, DISP-020, DISP-030 to DISP-033,
+   *            TIME-001 and TIME-002 say of a launch holds for all replays together.
+   *            pending_read() is called with no slots.
+   *   SEQ-004  May be called again while earlier replays are under way: all run, in the order of
+   *            the calls.  0 times is VYRE_ERROR_INVALID_ARGUMENT.
+   */
+  vyre_status (*sequence_start)(vyre_backend_device *device, vyre_backend_sequence *sequence,
+                                uint32_t times, vyre_backend_pending **out_pending,
+                                vyre_error *err);
+
+  /* [any] Its pending handles are released.  NULL is accepted. */
+  void (*sequence_release)(vyre_backend_device *device, vyre_backend_sequence *sequence);
 } vyre_backend;
 
 /*
@@ -679,9 +723,10 @@ typedef struct vyre_backend {
 #define VYRE_BACKEND_DEVICE_INFO_SIZE_0_2 VYRE__END(vyre_backend_device_info, grid_sync_reason)
 #define VYRE_BACKEND_TIMES_SIZE_0_2 VYRE__END(vyre_backend_times, ended_ns)
 #define VYRE_PASSES_DESC_SIZE_0_2 VYRE__END(vyre_passes_desc, tested)
-#define VYRE_BACKEND_SIZE_0_3 VYRE__END(vyre_backend, queue_export)
+#define VYRE_BACKEND_SIZE_0_3 VYRE__END(vyre_backend, sequence_release)
 #define VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_3 VYRE__END(vyre_backend_device_options, queue)
 #define VYRE_NATIVE_HANDLE_SIZE_0_3 VYRE__END(vyre_native_handle, handle)
+#define VYRE_SEQUENCE_DESC_SIZE_0_3 VYRE__END(vyre_sequence_desc, step_stride)
 
 /*
  * vyre_backend_query - the one symbol that a plugin exports, and the first call that it gets.

@@ -11,6 +11,12 @@
  * the same functions directly.  Another plugin puts its own text before this one: it defines
  * VYRE_PRELUDE and every word of part 1; part 2 is built on those words and is the same everywhere.
  *
+ * Whoever compiles it as C asks for C11 or later (-std=c11), for -ffp-contract=off (LANG-002) and
+ * for -fno-strict-aliasing (bytes of a buffer are read as words), and for nothing that -ffast-math
+ * stands for; -fno-math-errno and -fno-trapping-math change no result.  For another language it is
+ * what says the same there: nothing contracted, division and square root correctly rounded,
+ * denormals kept.
+ *
  * A segment is a function over one work item:
  *
  *     VYRE_SEGMENT(hop)(vyre_ctx *c, VYRE_IN(vyre_u32) edges, VYRE_INOUT(vyre_u32) seen)

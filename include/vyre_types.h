@@ -37,14 +37,20 @@ typedef uint32_t vyre_device_class;
 #define VYRE_CAP_IMPORT_EXPORT (1ull << 1) /* buffer_import and buffer_export */
 #define VYRE_CAP_COHERENT (1ull << 2)      /* tier 4: host-coherent memory */
 #define VYRE_CAP_PERSISTENT (1ull << 3)    /* tier 4: persistent launches beside ordinary ones */
-#define VYRE_CAP_NOTIFY_HOST (1ull << 4)   /* vyre_notify_host() wakes host threads */
-#define VYRE_CAP_COMPILER (1ull << 5)      /* takes `vyre-c` and has a compiler at hand now */
-#define VYRE_CAP_SUBGROUPS (1ull << 6)     /* subgroup words work; subgroup_size is set */
+/*
+ * vyre_notify_host() wakes host threads that sleep on a word of coherent memory.  A device without
+ * it still has the word in its prelude, as nothing, with VYRE_CAN_NOTIFY 0: the host then looks at
+ * such words by itself, and nothing else is missing.
+ */
+#define VYRE_CAP_NOTIFY_HOST (1ull << 4)
+#define VYRE_CAP_COMPILER (1ull << 5)  /* takes `vyre-c` and has a compiler at hand now */
+#define VYRE_CAP_SUBGROUPS (1ull << 6) /* subgroup words work; subgroup_size is set */
 /* Opening, loading, allocating and freeing never wait for a persistent launch to end. */
 #define VYRE_CAP_ALLOC_WHILE_RESIDENT (1ull << 7)
 #define VYRE_CAP_TIMESTAMPS (1ull << 8)   /* tier 5: start and end of each launch, device_clock() */
 #define VYRE_CAP_INTEROP (1ull << 9)      /* tier 5: the vendor's own events and queue */
-#define VYRE_CAP_KNOWN ((1ull << 10) - 1) /* every bit above */
+#define VYRE_CAP_SEQUENCES (1ull << 10)   /* tier 5: recorded sequences of launches */
+#define VYRE_CAP_KNOWN ((1ull << 11) - 1) /* every bit above */
 
 /* Forward progress of the groups of one launch. */
 typedef uint32_t vyre_progress;

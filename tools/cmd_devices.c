@@ -42,6 +42,7 @@ static const name_of capabilities[] = {{VYRE_CAP_BUFFERS, "buffers"},
                                        {VYRE_CAP_ALLOC_WHILE_RESIDENT, "alloc-while-resident"},
                                        {VYRE_CAP_TIMESTAMPS, "timestamps"},
                                        {VYRE_CAP_INTEROP, "interop"},
+                                       {VYRE_CAP_SEQUENCES, "sequences"},
                                        {0, NULL}};
 
 static const name_of progresses[] = {{VYRE_PROGRESS_NONE, "none"},

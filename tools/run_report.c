@@ -16,7 +16,10 @@ static const char *converged_text(vyre_converged converged)
 
 static const char *form_text(vyre_form form)
 {
-  return form == VYRE_FORM_FUSED ? "fused" : form == VYRE_FORM_EMULATED ? "emulated" : "launches";
+  return form == VYRE_FORM_FUSED      ? "fused"
+         : form == VYRE_FORM_EMULATED ? "emulated"
+         : form == VYRE_FORM_REPLAYS  ? "replays"
+                                      : "launches";
 }
 
 /* Bytes of input `i`, and whether they are zeros that nobody gave. */

@@ -463,6 +463,37 @@ static void run_refused(conform *c)
   conform_tour(c);
 }
 
+/*
+ * The kind BUFFER: a plugin without buffers refuses it, whatever stands in the field; one with
+ * buffers where there is none.
+ */
+static void run_buffer_kind(conform *c)
+{
+  static uint64_t nothing[32];
+  static uint32_t a[64];
+  const bool has = (conform_info(c)->capabilities & VYRE_CAP_BUFFERS) != 0;
+  conform_launch launch;
+  for (uint32_t k = 0; k < 3; ++k)
+    for (uint32_t some = 0; some < (has ? 1u : 2u); ++some) {
+      vyre_backend_kernel *const add = conform_kernel(c, "basic", "add");
+      vyre_backend_pending *pending = NULL;
+      const uint64_t before = conform_live_blocks(c);
+      conform_launch_init(&launch, add);
+      conform_launch_grid(&launch, 1, 64);
+      conform_launch_host(&launch, VYRE_READ_ONLY, a, 64, 4, NULL);
+      conform_launch_host(&launch, VYRE_READ_ONLY, a, 64, 4, NULL);
+      conform_launch_host(&launch, VYRE_WRITE_ONLY, NULL, 64, 4, NULL);
+      launch.bindings[k].kind = VYRE_BINDING_BUFFER;
+      launch.bindings[k].data = NULL;
+      launch.bindings[k].buffer = some ? (vyre_backend_buffer *)(void *)nothing : NULL;
+      CHECK_FAILS(c, c->counted.dispatch(c->device, &launch.desc, &pending, err),
+                  VYRE_ERROR_INVALID_ARGUMENT, has ? -1 : VYRE_ERROR_UNSUPPORTED);
+      CHECK(c, !pending && conform_live_blocks(c) == before,
+            "a launch that was refused leaves a handle or blocks (ABI-008)");
+    }
+  conform_tour(c);
+}
+
 static const conform_case rows[] = {
     CORE_CASE("bindings.add", "DISP-001 DISP-005 READ-001 READ-002 DISP-030", CONFORM_NEEDS_KERNELS,
               run_add),
@@ -480,5 +511,7 @@ static const conform_case rows[] = {
               run_stride),
     CORE_CASE("bindings.refused", "DISP-008 ABI-001 ABI-008 ABI-009", CONFORM_NEEDS_KERNELS,
               run_refused),
+    CORE_CASE("bindings.buffer_kind", "DISP-008 ABI-008 ABI-009", CONFORM_NEEDS_KERNELS,
+              run_buffer_kind),
 };
 CONFORM_TABLE(conform_cases_bindings, rows);

@@ -103,6 +103,25 @@ static void run_required(conform *c)
         "a dispatch slot of tier 1 is NULL (TAB-003)");
 }
 
+/* Tier 5: the slots of a capability are there together. */
+static void check_tier5(conform *c, const vyre_backend *b, uint64_t bits)
+{
+  const uint32_t interop =
+      !!b->event_record + !!b->event_wait + !!b->event_release + !!b->queue_export;
+  const uint32_t sequences = !!b->sequence_create + !!b->sequence_start + !!b->sequence_release;
+  CHECK(c, !(bits & VYRE_CAP_TIMESTAMPS) || b->device_clock,
+        "VYRE_CAP_TIMESTAMPS without device_clock (ABI-003)");
+  CHECK(c, interop == 0 || interop == 4,
+        "%u of 4 slots for native objects are there: all or none (ABI-003)", interop);
+  CHECK(c, !(bits & VYRE_CAP_INTEROP) || interop, "VYRE_CAP_INTEROP without its slots (ABI-003)");
+  CHECK(c, sequences == 0 || sequences == 3,
+        "%u of 3 slots for sequences are there: all or none (ABI-003)", sequences);
+  CHECK(c, !(bits & VYRE_CAP_SEQUENCES) || sequences,
+        "VYRE_CAP_SEQUENCES without its slots (ABI-003)");
+  CHECK(c, !(bits & VYRE_CAP_SEQUENCES) || (bits & VYRE_CAP_BUFFERS),
+        "VYRE_CAP_SEQUENCES without VYRE_CAP_BUFFERS, which they bind (CAP-001)");
+}
+
 static void check_slots(conform *c, const vyre_backend *b, const vyre_backend_device_info *info)
 {
   const uint64_t bits = info->capabilities;
@@ -122,8 +141,7 @@ static void check_slots(conform *c, const vyre_backend *b, const vyre_backend_de
         "VYRE_CAP_COHERENT without VYRE_CAP_BUFFERS: its buffers are bound and freed (CAP-001)");
   CHECK(c, !(bits & VYRE_CAP_PERSISTENT) || (bits & VYRE_CAP_BUFFERS),
         "VYRE_CAP_PERSISTENT without VYRE_CAP_BUFFERS, which it binds (CAP-001)");
-  CHECK(c, !(bits & VYRE_CAP_TIMESTAMPS) || b->device_clock,
-        "VYRE_CAP_TIMESTAMPS without device_clock (ABI-003)");
+  check_tier5(c, b, bits);
   CHECK(c, !(bits & VYRE_CAP_COMPILER) || source,
         "VYRE_CAP_COMPILER, but vyre-c is not among the formats (CAP-001)");
   CHECK(c, info->grid_sync != VYRE_GRID_SYNC_NATIVE || b->cooperative_groups,

@@ -23,6 +23,20 @@ VYRE_SEGMENT(move)(vyre_ctx *c, VYRE_IN(vyre_u32) a, VYRE_OUT(vyre_u32) b)
 }
 VYRE_ENTRY(move, (VYRE_PARAM_IN(0, a), VYRE_PARAM_OUT(1, b)), (VYRE_ARG(0, a), VYRE_ARG(1, b)));
 
+/* b mixed with far elements of a; in another order it comes to something else. */
+typedef struct mix_push {
+  vyre_u32 times, more;
+} mix_push;
+
+VYRE_SEGMENT(mix)(vyre_ctx *c, VYRE_IN(vyre_u32) a, VYRE_INOUT(vyre_u32) b)
+{
+  const vyre_u64 i = vyre_global_id(c, 0), n = vyre_count(c, b);
+  if (i < n)
+    b[i] = b[i] * 3u + a[(i * 7u + 3u) % n] * vyre_push(c, mix_push)->times +
+           vyre_push(c, mix_push)->more;
+}
+VYRE_ENTRY(mix, (VYRE_PARAM_IN(0, a), VYRE_PARAM_INOUT(1, b)), (VYRE_ARG(0, a), VYRE_ARG(1, b)));
+
 /* One item alone: waits as many nanoseconds as the push constants say, then chain() over all. */
 typedef struct slow_push {
   vyre_u64 ns;

@@ -22,6 +22,9 @@ enum {
 extern const uint32_t zoo__mutant;
 #define ZOO_IS(name) (zoo__mutant == (uint32_t)ZOO_##name)
 
+#define ZOO_MAX_AWAITED 8u
+typedef struct zoo_queue zoo_queue;
+
 /* Handles of ours around those of the cpu plugin. */
 struct vyre_backend_device {
   vyre_backend_device *real;
@@ -33,6 +36,22 @@ struct vyre_backend_device {
   vyre_backend_pending *resident; /* the persistent launch that runs, see resident_blocks */
   unsigned char *last;            /* what was read last, see stale_output */
   uint64_t last_size;
+  vyre_backend_pending *held;      /* a start of a sequence that is held back, see seq_swapped */
+  vyre_backend_pending *forgotten; /* see seq_released_early */
+  zoo_queue *queue, *own;          /* in rows that lend them */
+  vyre_backend_pending *awaited[ZOO_MAX_AWAITED];
+};
+
+struct vyre_backend_sequence {
+  vyre_backend_sequence *real;
+  vyre_backend_device *device;
+  /* Steps of our own, in rows that record others than the caller's. */
+  vyre_sequence_desc desc;
+  vyre_dispatch_desc *steps;
+  vyre_binding *bindings;
+  vyre_backend_sequence *parts[3];
+  vyre_backend_pending *under_way; /* of the cpu plugin, see seq_busy */
+  bool spoiled;
 };
 
 #define ZOO_MAX_OUTPUTS 64u
@@ -49,7 +68,13 @@ struct vyre_backend_pending {
   bool is_late;
   /* Passes. */
   vyre_error error;
-  vyre_backend_times times;
+  vyre_backend_times passes_times;
+  /* A sequence's: how many replays, and more that was started for it. */
+  vyre_backend_sequence *sequence, *own;
+  uint32_t times, other_count;
+  vyre_backend_pending *others[2];
+  vyre_backend_pending *next;
+  uint32_t kept; /* atomic; by queues and events, beside its owner */
 };
 
 /* ---- zoo_plugin.c ---- */
@@ -102,6 +127,50 @@ vyre_status zoo__dispatch_passes(vyre_backend_device *device, const vyre_passes_
                                  vyre_backend_pending **out_pending, vyre_error *err);
 
 const vyre_binding *zoo__binding_at(const vyre_dispatch_desc *desc, uint32_t index);
+
+/* Whether the descriptor is whole: rows that change one look at it before the cpu plugin does. */
+bool zoo__is_whole(const vyre_dispatch_desc *desc);
+/* Nothing ordinary runs while a persistent launch is there. */
+void zoo__wait_for_resident(vyre_backend_device *device);
+
+/* ---- zoo_sequence.c ---- */
+
+vyre_status zoo__sequence_create(vyre_backend_device *device, const vyre_sequence_desc *desc,
+                                 vyre_backend_sequence **out_sequence, vyre_error *err);
+vyre_status zoo__sequence_start(vyre_backend_device *device, vyre_backend_sequence *sequence,
+                                uint32_t times, vyre_backend_pending **out_pending,
+                                vyre_error *err);
+void zoo__sequence_release(vyre_backend_device *device, vyre_backend_sequence *sequence);
+
+/* Starts what some rows hold back, before another call. */
+typedef enum zoo_caller { ZOO_FROM_DISPATCH, ZOO_FROM_TRANSFER, ZOO_FROM_HANDLE } zoo_caller;
+void zoo__sequence_flush(vyre_backend_device *device, zoo_caller caller);
+/* What a row makes of the end of a start, of its release (true: it keeps it). */
+vyre_status zoo__sequence_ended(const vyre_backend_pending *pending, vyre_status status,
+                                vyre_error *err);
+bool zoo__sequence_forgotten(vyre_backend_pending *pending);
+void zoo__sequence_close(vyre_backend_device *device);
+
+/* ---- zoo_interop.c: events and a queue of the zoo's own ---- */
+
+/* Whether this row lends them. */
+bool zoo__lends(void);
+vyre_status zoo__lend_open(vyre_backend_device *device, const vyre_backend_device_options *options,
+                           vyre_error *err);
+void zoo__lend_close(vyre_backend_device *device);
+/* What is called for now begins when what the handle waits for has ended. */
+void zoo__lend_settle(vyre_backend_device *device, zoo_caller caller);
+/* This launch is the last one of its queue; the handle is released (true: that was all). */
+void zoo__lend_launch(vyre_backend_device *device, vyre_backend_pending *pending);
+bool zoo__lend_release(vyre_backend_pending *pending);
+vyre_status zoo__event_record(vyre_backend_device *device, vyre_native_handle *handle,
+                              vyre_error *err);
+vyre_status zoo__event_wait(vyre_backend_device *device, const vyre_native_handle *handle,
+                            vyre_error *err);
+vyre_status zoo__event_release(vyre_backend_device *device, const vyre_native_handle *handle,
+                               vyre_error *err);
+vyre_status zoo__queue_export(vyre_backend_device *device, vyre_native_handle *out_queue,
+                              vyre_error *err);
 
 /* ---- zoo_buffers.c ---- */
 

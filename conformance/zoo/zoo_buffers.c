@@ -53,6 +53,8 @@ vyre_status zoo__buffer_upload(vyre_backend_device *device, vyre_backend_buffer 
                                uint64_t offset, const void *data, uint64_t size, vyre_error *err)
 {
   const vyre_backend *real = zoo__real();
+  zoo__sequence_flush(device, ZOO_FROM_TRANSFER);
+  zoo__lend_settle(device, ZOO_FROM_TRANSFER);
   if (ZOO_IS(transfers_swapped))
     return real->buffer_download(inside(device), buffer, offset, (void *)(uintptr_t)data, size,
                                  err);
@@ -69,6 +71,8 @@ vyre_status zoo__buffer_download(vyre_backend_device *device, vyre_backend_buffe
 {
   const vyre_backend *real = zoo__real();
   vyre_status status = VYRE_OK;
+  zoo__sequence_flush(device, ZOO_FROM_TRANSFER);
+  zoo__lend_settle(device, ZOO_FROM_TRANSFER);
   if (ZOO_IS(transfers_swapped))
     return real->buffer_upload(inside(device), buffer, offset, out_data, size, err);
   size = cut(device, buffer, &offset, size);
@@ -84,6 +88,8 @@ vyre_status zoo__buffer_fill(vyre_backend_device *device, vyre_backend_buffer *b
                              uint64_t offset, uint64_t size, uint32_t value, vyre_error *err)
 {
   const vyre_backend *real = zoo__real();
+  zoo__sequence_flush(device, ZOO_FROM_TRANSFER);
+  zoo__lend_settle(device, ZOO_FROM_TRANSFER);
   size = cut(device, buffer, &offset, size);
   if (ZOO_IS(fill_no_size) && size && offset + size <= size_of(device, buffer))
     size = size_of(device, buffer) - offset;
@@ -100,6 +106,8 @@ vyre_status zoo__buffer_copy(vyre_backend_device *device, vyre_backend_buffer *d
                              uint64_t source_offset, uint64_t size, vyre_error *err)
 {
   const vyre_backend *real = zoo__real();
+  zoo__sequence_flush(device, ZOO_FROM_TRANSFER);
+  zoo__lend_settle(device, ZOO_FROM_TRANSFER);
   size = cut(device, destination, &destination_offset, size);
   size = cut(device, source, &source_offset, size);
   if (ZOO_IS(copy_off_by_one) && size > 1)

@@ -38,11 +38,22 @@ static void say_emulated(vyre_backend_device_info *info)
   strcpy(info->grid_sync_reason, "the zoo runs passes by a slot of its own");
 }
 
+/* Tier 1 and no more. */
+static void say_no_buffers(vyre_backend_device_info *info)
+{
+  info->capabilities &= VYRE_CAP_COMPILER | VYRE_CAP_TIMESTAMPS;
+  info->coherent_atomics = 0;
+}
+
 static void break_info(uint32_t index, vyre_backend_device_info *info)
 {
   const uint32_t number = __atomic_load_n(&opens, __ATOMIC_RELAXED);
   if (zoo__emulates())
     say_emulated(info);
+  if (zoo__lends())
+    info->capabilities |= VYRE_CAP_INTEROP;
+  if (ZOO_IS(buffer_kind_taken))
+    say_no_buffers(info);
   if (ZOO_IS(bits_change) && number % 2)
     info->capabilities ^= VYRE_CAP_NOTIFY_HOST;
   if (ZOO_IS(id_of_process))
@@ -113,6 +124,12 @@ static vyre_status open_real(vyre_backend_device *device,
     plain.flags = 0;
     options = &plain;
   }
+  if (zoo__lends() && options && options->struct_size >= sizeof plain) {
+    plain = *options;
+    plain.struct_size = sizeof plain;
+    memset(&plain.queue, 0, sizeof plain.queue); /* it is the zoo's, not the cpu plugin's */
+    options = &plain;
+  }
   return zoo__pass_on(err, zoo__real()->device_open(0, options, &device->real, err));
 }
 
@@ -132,8 +149,11 @@ vyre_status zoo__device_open(uint32_t index, const vyre_backend_device_options *
   if (!device)
     return zoo__fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "no host memory for a device");
   memset(device, 0, sizeof *device);
-  status = open_real(device, options, err);
+  status = zoo__lend_open(device, options, err);
+  if (status == VYRE_OK)
+    status = open_real(device, options, err);
   if (status != VYRE_OK) {
+    host->deallocate(host->self, device->own);
     host->deallocate(host->self, device);
     if (ZOO_IS(stores_on_error))
       *out_device = device;
@@ -159,6 +179,8 @@ void zoo__device_close(vyre_backend_device *device)
     return;
   zoo__enter(ZOO_AT_CLOSE);
   /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): one row is to crash here. */
+  zoo__sequence_close(device);
+  zoo__lend_close(device);
   zoo__real()->device_close(device->real);
   if (device->last)
     host->deallocate(host->self, device->last);

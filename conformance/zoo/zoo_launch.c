@@ -8,8 +8,7 @@ const vyre_binding *zoo__binding_at(const vyre_dispatch_desc *desc, uint32_t ind
   return (const void *)((const char *)desc->bindings + index * desc->binding_stride);
 }
 
-/* Whether the descriptor is whole: rows that change one look at it before the cpu plugin does. */
-static bool is_whole(const vyre_dispatch_desc *desc)
+bool zoo__is_whole(const vyre_dispatch_desc *desc)
 {
   if (!desc || desc->struct_size < VYRE_DISPATCH_DESC_SIZE_0_1 || !desc->kernel ||
       desc->binding_count > ZOO_MAX_OUTPUTS || (desc->binding_count && !desc->bindings) ||
@@ -85,6 +84,10 @@ static void change(vyre_backend_device *device, vyre_dispatch_desc *desc, vyre_b
       binding->data = NULL;
     if (ZOO_IS(count_in_bytes))
       binding->element_count = binding->size;
+    if (ZOO_IS(buffer_kind_taken) && binding->kind == VYRE_BINDING_BUFFER) {
+      binding->kind = VYRE_BINDING_HOST;
+      binding->data = NULL;
+    }
     if (ZOO_IS(offset_ignored) && binding->kind == VYRE_BINDING_BUFFER)
       binding->offset = 0;
   }
@@ -124,8 +127,7 @@ static void note_outputs(vyre_backend_pending *pending, const vyre_dispatch_desc
   }
 }
 
-/* Nothing ordinary runs while a persistent launch is there. */
-static void wait_for_resident(vyre_backend_device *device)
+void zoo__wait_for_resident(vyre_backend_device *device)
 {
   vyre_backend_pending *resident = NULL;
   pthread_mutex_lock(&device->lock);
@@ -159,7 +161,7 @@ static vyre_status start(vyre_backend_pending *pending, const vyre_dispatch_desc
     changed.struct_size = sizeof changed;
     return zoo__real()->dispatch(device->real, &changed, &pending->real, err);
   }
-  if (!is_whole(desc))
+  if (!zoo__is_whole(desc))
     return zoo__real()->dispatch(device->real, desc, &pending->real, err);
   changed = *desc;
   make_fit(&device->limits, &changed);
@@ -176,7 +178,7 @@ static vyre_status start(vyre_backend_pending *pending, const vyre_dispatch_desc
   if (ZOO_IS(residency_not_enforced))
     cut_to_residency(device, &changed);
   if (ZOO_IS(resident_blocks) && !(desc->flags & VYRE_DISPATCH_PERSISTENT))
-    wait_for_resident(device);
+    zoo__wait_for_resident(device);
   write_host(desc);
   return zoo__real()->dispatch(device->real, &changed, &pending->real, err);
 }
@@ -205,6 +207,8 @@ vyre_status zoo__dispatch(vyre_backend_device *device, const vyre_dispatch_desc 
   vyre_backend_pending *pending = NULL;
   vyre_status status = VYRE_OK;
   zoo__enter(ZOO_AT_DISPATCH);
+  zoo__sequence_flush(device, ZOO_FROM_DISPATCH);
+  zoo__lend_settle(device, ZOO_FROM_DISPATCH);
   status = refuse(device, desc, err);
   if (status != VYRE_OK)
     return status;
@@ -226,6 +230,8 @@ vyre_status zoo__dispatch(vyre_backend_device *device, const vyre_dispatch_desc 
     pthread_mutex_lock(&device->lock);
     device->resident = pending->real;
     pthread_mutex_unlock(&device->lock);
+  } else {
+    zoo__lend_launch(device, pending);
   }
   if (ZOO_IS(leak_of_launch))
     (void)!host->allocate(host->self, 16, 8);

@@ -145,10 +145,11 @@ static vyre_status run_step(run *r, uint32_t index, vyre_error *err)
   real->pending_release(pending);
   if (status != VYRE_OK)
     return status;
-  if (!r->whole->times.struct_size)
-    r->whole->times = times;
-  r->whole->times.ended_ns = times.ended_ns;
-  r->whole->times.device_ns = r->whole->times.ended_ns - r->whole->times.started_ns;
+  if (!r->whole->passes_times.struct_size)
+    r->whole->passes_times = times;
+  r->whole->passes_times.ended_ns = times.ended_ns;
+  r->whole->passes_times.device_ns =
+      r->whole->passes_times.ended_ns - r->whole->passes_times.started_ns;
   return VYRE_OK;
 }
 
@@ -225,7 +226,7 @@ vyre_status zoo__dispatch_passes(vyre_backend_device *device, const vyre_passes_
   r.whole->device = device;
   r.whole->error.struct_size = sizeof r.whole->error;
   status = run_all(&r, &record);
-  if (status != VYRE_OK && !r.whole->times.struct_size) {
+  if (status != VYRE_OK && !r.whole->passes_times.struct_size) {
     host->deallocate(host->self, r.whole);
     return zoo__fail(err, status, "%s", record.message);
   }

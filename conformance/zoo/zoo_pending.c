@@ -19,6 +19,7 @@ vyre_status zoo__pending_wait(vyre_backend_pending *pending, uint64_t timeout_ns
   zoo__enter(ZOO_AT_WAIT);
   if (!pending)
     return zoo__pass_on(err, zoo__real()->pending_wait(NULL, timeout_ns, err));
+  zoo__sequence_flush(pending->device, ZOO_FROM_HANDLE);
   status = zoo__start_late(pending, err);
   if (status != VYRE_OK)
     return status;
@@ -36,6 +37,7 @@ vyre_status zoo__pending_wait(vyre_backend_pending *pending, uint64_t timeout_ns
   }
   status = zoo__pass_on(err, zoo__real()->pending_wait(pending->real, timeout_ns, err));
   pending->timed_out = status == VYRE_ERROR_TIMEOUT;
+  status = zoo__sequence_ended(pending, status, err);
   if (ZOO_IS(error_once) && status != VYRE_OK && status != VYRE_ERROR_TIMEOUT) {
     if (pending->told)
       return VYRE_OK;
@@ -186,7 +188,7 @@ static vyre_status read_passes(const vyre_backend_pending *pending, uint32_t slo
     return copy_error(err, &pending->error);
   size = out_times->struct_size < sizeof *out_times ? out_times->struct_size
                                                     : (uint32_t)sizeof *out_times;
-  memcpy(out_times, &pending->times, size);
+  memcpy(out_times, &pending->passes_times, size);
   out_times->struct_size = size;
   return VYRE_OK;
 }
@@ -199,6 +201,7 @@ vyre_status zoo__pending_read(vyre_backend_pending *pending, vyre_slot *slots, u
   if (!pending)
     return zoo__pass_on(
         err, zoo__real()->pending_read(NULL, slots, slot_count, slot_stride, out_times, err));
+  zoo__sequence_flush(pending->device, ZOO_FROM_HANDLE);
   status = zoo__start_late(pending, err);
   if (status != VYRE_OK)
     return status;
@@ -220,6 +223,7 @@ void zoo__pending_release(vyre_backend_pending *pending)
   if (!pending)
     return;
   zoo__enter(ZOO_AT_RELEASE);
+  zoo__sequence_flush(pending->device, ZOO_FROM_HANDLE);
   pthread_mutex_lock(&pending->device->lock);
   if (pending->device->resident && pending->device->resident == pending->real)
     pending->device->resident = NULL;
@@ -231,6 +235,10 @@ void zoo__pending_release(vyre_backend_pending *pending)
   }
   if (pending->is_late)
     zoo__start_late(pending, NULL);
+  if (zoo__sequence_forgotten(pending) || zoo__lend_release(pending))
+    return;
   zoo__real()->pending_release(pending->real);
+  if (pending->own)
+    zoo__real()->sequence_release(pending->device->real, pending->own);
   host->deallocate(host->self, pending);
 }

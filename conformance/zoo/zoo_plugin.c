@@ -82,6 +82,8 @@ static void break_table(vyre_backend *table)
     table->flags |= 1ull << 40;
   if (ZOO_IS(missing_slot))
     table->buffer_fill = NULL;
+  if (ZOO_IS(seq_missing_slot))
+    table->sequence_release = NULL;
   if (ZOO_IS(missing_required))
     table->pending_read = NULL;
   if (ZOO_IS(upper_name))
@@ -134,6 +136,17 @@ static void fill_table(vyre_backend *table, const vyre_backend *real)
     table->cooperative_groups = zoo__emulates() ? NULL : zoo__cooperative_groups;
     table->dispatch_passes = zoo__emulates() ? zoo__dispatch_passes : NULL;
     table->device_clock = zoo__device_clock;
+  }
+  if (real->abi_minor >= 3 && zoo__lends()) {
+    table->event_record = zoo__event_record;
+    table->event_wait = zoo__event_wait;
+    table->event_release = zoo__event_release;
+    table->queue_export = zoo__queue_export;
+  }
+  if (table->sequence_create) {
+    table->sequence_create = zoo__sequence_create;
+    table->sequence_start = zoo__sequence_start;
+    table->sequence_release = zoo__sequence_release;
   }
   break_table(table);
 }

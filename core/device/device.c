@@ -65,6 +65,11 @@ vyre_status vyre__device_quiesce(vyre_device *device, vyre_error *err)
   return status;
 }
 
+bool vyre__device_hold_quiet(vyre_device *device)
+{
+  return vyre__site_hold_empty(device->site);
+}
+
 void vyre__device_resume(vyre_device *device)
 {
   vyre__site_resume(device->site);

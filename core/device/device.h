@@ -35,6 +35,13 @@ typedef struct vyre__cost {
   uint64_t barrier_ns; /* atomic; one barrier of the grid, plus 1; 0: not measured yet */
 } vyre__cost;
 
+/* When passes are recorded and replayed. */
+typedef enum vyre__recording {
+  VYRE__RECORDING_WORTH, /* where it is worth it */
+  VYRE__RECORDING_ALWAYS,
+  VYRE__RECORDING_NEVER
+} vyre__recording;
+
 struct vyre_device {
   vyre_context *context; /* retained */
   const vyre_backend *backend;
@@ -51,7 +58,8 @@ struct vyre_device {
   char *choice;
   const char *serialised_by; /* see vyre__listed_device */
   vyre__cost costs[VYRE__COST_ROWS];
-  vyre__site *site; /* NULL: nothing waits for a resident launch here */
+  vyre__recording recording; /* tests set it; see core/dispatch/replay.h */
+  vyre__site *site;          /* NULL: nothing waits for a resident launch here */
   vyre__deferred closing;
 };
 
@@ -92,6 +100,8 @@ vyre_backend_device *vyre__device_handle(const vyre_device *device, uint64_t gen
  * unloading, looking kernels up, allocating.  After OK comes a resume; TIMEOUT has its fix.
  */
 vyre_status vyre__device_quiesce(vyre_device *device, vyre_error *err);
+/* The same for a call that can be done without: false if a launch is resident, which stays. */
+bool vyre__device_hold_quiet(vyre_device *device);
 void vyre__device_resume(vyre_device *device);
 
 /* Frees `node` while nothing is resident: now, or later if a launch does not leave. */

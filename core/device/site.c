@@ -196,6 +196,19 @@ vyre_status vyre__site_quiesce(vyre__site *site, const uint32_t *lost, vyre_erro
   return site ? quiesce(site, lost, true, err) : VYRE_OK;
 }
 
+bool vyre__site_hold_empty(vyre__site *site)
+{
+  bool empty;
+  if (!site)
+    return true;
+  pthread_mutex_lock(&site->lock);
+  empty = is_empty(site);
+  if (empty)
+    hold(site);
+  pthread_mutex_unlock(&site->lock);
+  return empty;
+}
+
 void vyre__site_resume(vyre__site *site)
 {
   if (!site)
@@ -207,6 +220,7 @@ void vyre__site_resume(vyre__site *site)
 
 bool vyre__site_retire(vyre__site *site, const uint32_t *lost, vyre__deferred *node)
 {
+  vyre__deferred **end;
   bool done;
   if (!site) {
     node->run(node);
@@ -219,8 +233,10 @@ bool vyre__site_retire(vyre__site *site, const uint32_t *lost, vyre__deferred *n
     vyre__site_resume(site);
   } else {
     pthread_mutex_lock(&site->lock);
-    node->next = site->deferred;
-    site->deferred = node;
+    node->next = NULL;
+    for (end = &site->deferred; *end; end = &(*end)->next)
+      continue;
+    *end = node;
     pthread_mutex_unlock(&site->lock);
   }
   vyre__site_release(site);

@@ -61,11 +61,13 @@ void vyre__site_release(vyre__site *site);
  * launch may never be seen to leave; the site is then held without waiting.
  */
 vyre_status vyre__site_quiesce(vyre__site *site, const uint32_t *lost, vyre_error *err);
+/* True: it was empty, and is held.  False if somebody is resident: nobody is asked to leave. */
+bool vyre__site_hold_empty(vyre__site *site);
 void vyre__site_resume(vyre__site *site);
 
 /*
  * Runs `node` on the empty site: now, or, if a launch does not leave, when the site is empty the
- * next time.  False in the latter case.
+ * next time, in the order of the calls.  False in the latter case.
  */
 bool vyre__site_retire(vyre__site *site, const uint32_t *lost, vyre__deferred *node);
 

@@ -5,6 +5,7 @@
 
 #include "core/base/text.h"
 #include "core/dispatch/bind.h"
+#include "core/dispatch/replay.h"
 #include "core/dispatch/route.h"
 
 #define U64(value) ((unsigned long long)(value))
@@ -112,6 +113,7 @@ static void add_launches(const vyre_pending *pending, const vyre__plan *plan, ui
 {
   const bool test = pending->tested && pending->program->settle && row != VYRE__PLAN_HOST;
   const uint64_t launches = vyre__plan_launches(pending, test);
+  char replays[128];
   if (row == VYRE__PLAN_NATIVE && vyre__pending_is_long(pending))
     vyre__text_format(text, "1 launch in all, of %u groups", plan->fused_groups);
   else if (row == VYRE__PLAN_EMULATED)
@@ -119,6 +121,10 @@ static void add_launches(const vyre_pending *pending, const vyre__plan *plan, ui
   else
     vyre__text_format(text, "%llu launch%s a pass%s", U64(launches), launches == 1 ? "" : "es",
                       test ? ", the test included" : "");
+  if (row == VYRE__PLAN_RESIDENT) {
+    vyre__replay_plan(pending, test, replays, sizeof replays);
+    vyre__text_format(text, "%s", replays);
+  }
 }
 
 /* Bytes that go to the device and come back, once a dispatch or once a pass. */

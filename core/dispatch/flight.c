@@ -17,21 +17,34 @@ static const vyre__launched *oldest(const vyre_pending *pending)
   return &pending->flight.launched[pending->flight.first];
 }
 
-void vyre__flight_prefix(const vyre_pending *pending, uint32_t step, uint32_t pass, vyre_error *err)
+static void prefix(const vyre_pending *pending, const vyre__launched *launched, vyre_error *err)
 {
   const vyre_program *program = pending->program;
-  char where[24] = "";
+  const uint32_t step = launched->step;
+  char passes[48] = "";
   if (!vyre__pending_is_long(pending))
     return;
-  if (pending->options.iterations > 1)
-    snprintf(where, sizeof where, ", pass %u", pass);
+  if (launched->passes > 1)
+    snprintf(passes, sizeof passes, ", passes %u to %u", launched->pass,
+             launched->pass + (launched->passes - 1));
+  else if (pending->options.iterations > 1)
+    snprintf(passes, sizeof passes, ", pass %u", launched->pass);
   if (step == VYRE__STEP_WHOLE)
     vyre__error_prefix(err, "all %u segments in one: ", program->segment_count);
+  else if (step == VYRE__STEP_REPLAY)
+    vyre__error_prefix(err, "replay of %u segment%s%s: ", program->segment_count,
+                       program->segment_count == 1 ? "" : "s", passes);
   else if (step == VYRE__STEP_SETTLE)
-    vyre__error_prefix(err, "convergence test%s: ", where);
+    vyre__error_prefix(err, "convergence test%s: ", passes);
   else
     vyre__error_prefix(err, "segment %u of %u ('%.200s')%s: ", step + 1, program->segment_count,
-                       program->segments[step].name, where);
+                       program->segments[step].name, passes);
+}
+
+void vyre__flight_prefix(const vyre_pending *pending, uint32_t step, uint32_t pass, vyre_error *err)
+{
+  const vyre__launched launched = {NULL, step, pass, 1};
+  prefix(pending, &launched, err);
 }
 
 static const char *step_name(const vyre_program *program, uint32_t step)
@@ -40,25 +53,21 @@ static const char *step_name(const vyre_program *program, uint32_t step)
 }
 
 vyre_status vyre__flight_add(vyre_pending *pending, const char *function, vyre_status status,
-                             const vyre_error *said, vyre_backend_pending *handle, uint32_t step,
-                             uint32_t pass, vyre_error *err)
+                             const vyre_error *said, const vyre__launched *launched,
+                             vyre_error *err)
 {
   vyre_device *device = pending->program->device;
   vyre__flight *flight = &pending->flight;
-  vyre__launched *launched = NULL;
   status = vyre__device_result(device, function, status, said, err);
-  if (status == VYRE_OK && !handle)
+  if (status == VYRE_OK && !launched->handle)
     status = VYRE_FAIL(err, VYRE_ERROR_INTERNAL, report,
                        "plugin %s returned no pending handle and reported no error",
                        device->backend->name);
   if (status != VYRE_OK) {
-    vyre__flight_prefix(pending, step, pass, err);
+    prefix(pending, launched, err);
     return status;
   }
-  launched = &flight->launched[(flight->first + flight->count++) % VYRE__FLIGHT_MOST];
-  launched->handle = handle;
-  launched->step = step;
-  launched->pass = pass;
+  flight->launched[(flight->first + flight->count++) % VYRE__FLIGHT_MOST] = *launched;
   return VYRE_OK;
 }
 
@@ -66,10 +75,10 @@ vyre_status vyre__flight_start(vyre_pending *pending, const vyre_dispatch_desc *
                                uint32_t pass, vyre_error *err)
 {
   vyre_device *device = pending->program->device;
-  vyre_backend_pending *handle = NULL;
+  vyre__launched launched = {NULL, step, pass, 1};
   vyre_error said = VYRE_ERROR_INIT;
-  vyre_status status = device->backend->dispatch(device->handle, desc, &handle, &said);
-  status = vyre__flight_add(pending, "dispatch", status, &said, handle, step, pass, err);
+  vyre_status status = device->backend->dispatch(device->handle, desc, &launched.handle, &said);
+  status = vyre__flight_add(pending, "dispatch", status, &said, &launched, err);
   if (status == VYRE_OK)
     pending->result.launches += 1;
   return status;
@@ -84,7 +93,7 @@ vyre_status vyre__flight_wait(vyre_pending *pending, uint64_t deadline, vyre_err
       device->backend->pending_wait(launched->handle, vyre__time_left(deadline), &said);
   status = vyre__device_result(device, "pending_wait", status, &said, err);
   if (status != VYRE_OK)
-    vyre__flight_prefix(pending, launched->step, launched->pass, err);
+    prefix(pending, launched, err);
   return status;
 }
 
@@ -154,7 +163,7 @@ vyre_status vyre__flight_read(vyre_pending *pending, vyre_slot *slots, const uin
   if (status == VYRE_OK)
     add_span(pending, &times);
   if (status != VYRE_OK)
-    vyre__flight_prefix(pending, launched->step, launched->pass, err);
+    prefix(pending, launched, err);
   return status;
 }
 

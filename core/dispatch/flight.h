@@ -12,11 +12,13 @@
 /* `step` of what is no segment. */
 #define VYRE__STEP_SETTLE UINT32_MAX
 #define VYRE__STEP_WHOLE (UINT32_MAX - 1u)
+#define VYRE__STEP_REPLAY (UINT32_MAX - 2u) /* all steps of `passes` passes, recorded */
 
 typedef struct vyre__launched {
   vyre_backend_pending *handle;
   uint32_t step; /* a segment's index, or VYRE__STEP_… */
   uint32_t pass;
+  uint32_t passes; /* from `pass` on */
 } vyre__launched;
 
 typedef struct vyre__flight {
@@ -30,8 +32,8 @@ vyre_status vyre__flight_start(vyre_pending *pending, const vyre_dispatch_desc *
 
 /* The same with a handle that the plugin gave; OK with NULL is an error. */
 vyre_status vyre__flight_add(vyre_pending *pending, const char *function, vyre_status status,
-                             const vyre_error *said, vyre_backend_pending *handle, uint32_t step,
-                             uint32_t pass, vyre_error *err);
+                             const vyre_error *said, const vyre__launched *launched,
+                             vyre_error *err);
 
 /* Waits for the oldest. */
 vyre_status vyre__flight_wait(vyre_pending *pending, uint64_t deadline, vyre_error *err);

@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/dispatch/live.h"
+#include "core/dispatch/replay.h"
 #include "core/dispatch/route.h"
 #include "core/dispatch/stage.h"
 
@@ -44,6 +45,7 @@ void vyre__pending_forget(vyre_pending *pending)
 {
   static const vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
   vyre__flight_drop(pending);
+  vyre__replay_forget(pending);
   if (pending->stage)
     vyre__stage_give(pending);
   if (pending->live)

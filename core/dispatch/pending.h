@@ -14,6 +14,9 @@
 
 #include <pthread.h>
 
+/* The launches of a pass, recorded (replay.h). */
+typedef struct vyre__recorded vyre__recorded;
+
 struct vyre_pending {
   vyre_program *program; /* retained */
   pthread_mutex_t lock;
@@ -41,9 +44,11 @@ struct vyre_pending {
   vyre_status failed;         /* what it ended with, once it ended badly */
   vyre_error *error;          /* the same in words; NULL: there was no memory for them */
   vyre__flight flight;
-  vyre__stage *stage;      /* device routes: buffers of the device */
-  vyre__live *live;        /* host route: the buffers' values */
-  uint32_t emulated_steps; /* launches of one pass in the plugin's own form */
+  vyre__stage *stage;       /* device routes: buffers of the device */
+  vyre__live *live;         /* host route: the buffers' values */
+  uint32_t emulated_steps;  /* launches of one pass in the plugin's own form */
+  vyre__recorded *recorded; /* resident route: passes are replays of it; or NULL */
+  char unrecorded[104];     /* why it is not to be had, or "" */
 
   /* What the result will say. */
   uint64_t started_ns;

@@ -4,6 +4,7 @@
 #include "core/base/checked.h"
 #include "core/dispatch/bind.h"
 #include "core/dispatch/cost.h"
+#include "core/dispatch/replay.h"
 #include "core/dispatch/route.h"
 
 #include <stdio.h>
@@ -227,6 +228,7 @@ void vyre__plan_reason(const vyre_pending *pending, char *out_text, size_t size)
 {
   const vyre__plan *plan = &pending->plan;
   const vyre__plan_row *native = &plan->rows[VYRE__PLAN_NATIVE];
+  size_t length = 0;
   char costs[2][112];
   if (pending->options.route != VYRE_ROUTE_AUTO)
     snprintf(out_text, size, "asked for");
@@ -244,6 +246,8 @@ void vyre__plan_reason(const vyre_pending *pending, char *out_text, size_t size)
   } else {
     snprintf(out_text, size, "the costs could not be measured");
   }
+  length = strlen(out_text);
+  vyre__replay_reason(pending, out_text + length, size - length);
 }
 
 /* ---- the order ---- */

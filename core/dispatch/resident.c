@@ -1,11 +1,13 @@
 /*
- * resident.c - a launch for each segment, on buffers that stay on the device.
+ * resident.c - a launch for each segment, on buffers that stay on the device; or a pass recorded
+ * and replayed (replay.h).
  *
  * Launches are started ahead; the device keeps those that share a buffer in order.  Where
  * convergence is tested, a pass is over before the next one begins: the device tests it with a
  * kernel of its own and one word comes back, or, if the code brings no such kernel, the buffers do.
  */
 #include "core/dispatch/bind.h"
+#include "core/dispatch/replay.h"
 #include "core/dispatch/stage.h"
 #include "core/dispatch/whole.h"
 
@@ -28,7 +30,8 @@ static bool compares(const vyre_pending *pending)
 /* There is a next step, and nothing has to be known before it. */
 static bool may_launch(const vyre_pending *pending)
 {
-  if (pending->flight.count == VYRE__FLIGHT_MOST || pending->launched)
+  const uint32_t most = pending->recorded ? VYRE__REPLAY_AHEAD : VYRE__FLIGHT_MOST;
+  if (pending->flight.count >= most || pending->launched)
     return false;
   return pending->step || !pending->tested || pending->tested_pass + 1 == pending->pass;
 }
@@ -43,22 +46,35 @@ static void next_step(vyre_pending *pending)
   pending->pass += 1;
 }
 
-static vyre_status launch(vyre_pending *pending, vyre_error *err)
+static vyre_status launch_step(vyre_pending *pending, vyre_error *err)
 {
   const uint32_t segments = pending->program->segment_count;
   const uint32_t step = pending->step < segments ? pending->step : VYRE__STEP_SETTLE;
   vyre_binding bindings[VYRE__MAX_BINDINGS];
   vyre_dispatch_desc desc;
   vyre_status status = VYRE_OK;
-  if (!pending->step && pending->pass > 1 && pending->tested && !compares(pending))
-    status = vyre__stage_set_pass(pending, pending->pass, err);
-  if (status == VYRE_OK && !vyre__step_is_empty(pending, pending->step)) {
+  if (!vyre__step_is_empty(pending, pending->step)) {
     vyre__bind_step(pending, step, bindings, &desc);
     status = vyre__flight_start(pending, &desc, step, pending->pass, err);
   }
   if (status == VYRE_OK)
     next_step(pending);
   return status;
+}
+
+/* A step; at the beginning of a pass all of it, if it is recorded. */
+static vyre_status launch(vyre_pending *pending, vyre_error *err)
+{
+  vyre_status status = VYRE_OK;
+  if (pending->step)
+    return launch_step(pending, err);
+  if (pending->pass > 1 && pending->tested && !compares(pending))
+    status = vyre__stage_set_pass(pending, pending->pass, err);
+  if (status == VYRE_OK)
+    status = vyre__replay_consider(pending, settles(pending), err);
+  if (status != VYRE_OK)
+    return status;
+  return pending->recorded ? vyre__replay_start(pending, err) : launch_step(pending, err);
 }
 
 static vyre_status launch_ahead(vyre_pending *pending, vyre_error *err)

@@ -25,10 +25,16 @@ static const char update[] = "update the plugin, or report this to whoever made 
 
 /* ---- versions ---- */
 
-/* The size of the table at the introduction of its last slot; a later minor has no less. */
+/*
+ * Up to the slots that came into 0.3 first: those of sequences were appended to it later, and a
+ * table that ends before them has none.
+ */
+#define LEAST_SIZE_0_3 VYRE__END(vyre_backend, queue_export)
+
+/* The least that a table of its version reaches; a later minor has no less. */
 static uint32_t least_size(const vyre_backend *table)
 {
-  return table->abi_minor >= 3   ? VYRE_BACKEND_SIZE_0_3
+  return table->abi_minor >= 3   ? LEAST_SIZE_0_3
          : table->abi_minor >= 2 ? VYRE_BACKEND_SIZE_0_2
                                  : VYRE_BACKEND_SIZE_0_1;
 }
@@ -204,6 +210,22 @@ static vyre_status check_interop(const vyre_backend *table, vyre_error *err)
   return VYRE_OK;
 }
 
+static bool has_sequences(const vyre_backend *table)
+{
+  return VYRE__HAS_SLOT(table, sequence_create);
+}
+
+static vyre_status check_sequences(const vyre_backend *table, vyre_error *err)
+{
+  const slot_row slots[] = {SLOT(sequence_create), SLOT(sequence_start), SLOT(sequence_release)};
+  size_t i;
+  for (i = 1; i < sizeof slots / sizeof slots[0]; i++)
+    if (slots[i].filled != slots[0].filled)
+      return BROKEN(err, "sequences are all or none: %s is filled and %s is NULL (ABI-003)",
+                    slots[slots[0].filled ? 0 : i].name, slots[slots[0].filled ? i : 0].name);
+  return VYRE_OK;
+}
+
 /* ---- sanitizer ---- */
 
 /* For a plugin whose runtime the file does not show; see elf.c. */
@@ -235,6 +257,8 @@ vyre_status vyre__table_check(const vyre_backend *table, const vyre_host *host, 
     status = check_tier_2(table, err);
   if (!status && table->abi_minor >= 3)
     status = check_interop(table, err);
+  if (!status && table->abi_minor >= 3)
+    status = check_sequences(table, err);
   if (!status)
     status = check_sanitizer(table, err);
   return status;
@@ -243,7 +267,7 @@ vyre_status vyre__table_check(const vyre_backend *table, const vyre_host *host, 
 /* ---- a device's promises ---- */
 
 #define SINCE_0_2 VYRE_CAP_TIMESTAMPS
-#define SINCE_0_3 VYRE_CAP_INTEROP
+#define SINCE_0_3 (VYRE_CAP_INTEROP | VYRE_CAP_SEQUENCES)
 
 void vyre__device_info_limit(const vyre_backend *table, vyre_backend_device_info *info)
 {
@@ -301,6 +325,9 @@ static vyre_status check_promises(const vyre_backend *table, const vyre_backend_
       {VYRE_CAP_TIMESTAMPS, "VYRE_CAP_TIMESTAMPS", VYRE__HAS_SLOT(table, device_clock),
        "device_clock"},
       {VYRE_CAP_INTEROP, "VYRE_CAP_INTEROP", has_interop(table), "the slots of native events"},
+      {VYRE_CAP_SEQUENCES, "VYRE_CAP_SEQUENCES", has_sequences(table), "the slots of sequences"},
+      {VYRE_CAP_SEQUENCES, "VYRE_CAP_SEQUENCES", (info->capabilities & VYRE_CAP_BUFFERS) != 0,
+       "VYRE_CAP_BUFFERS"},
   };
   size_t i;
   for (i = 0; i < sizeof rows / sizeof rows[0]; i++)

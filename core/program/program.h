@@ -64,6 +64,7 @@ struct vyre_program {
   uint64_t workgroup_bytes;    /* of all WORKGROUP buffers that are bound */
   vyre__stage *idle_stage;     /* atomic; taken by a dispatch, put back at its end; or NULL */
   vyre__live *idle_live;       /* likewise */
+  uint32_t unrecordable;       /* atomic; the plugin cannot record its passes */
   const char *name;            /* never NULL */
   vyre__buffer_plan *buffers;
   vyre__segment_plan *segments;

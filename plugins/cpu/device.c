@@ -58,10 +58,11 @@ static void fill_limits(vyre_backend_device_info *info)
  */
 #define COOPERATIVE_ITEMS 4096u
 
-/* `size`: what the host's version knows of the structure. */
-static vyre_status describe(uint32_t index, uint32_t size, vyre_backend_device_info *out_info,
+/* As a host of ABI 0.`minor` knows it. */
+static vyre_status describe(uint32_t index, uint32_t minor, vyre_backend_device_info *out_info,
                             vyre_error *err)
 {
+  const uint32_t size = minor > 1 ? (uint32_t)sizeof(*out_info) : VYRE_BACKEND_DEVICE_INFO_SIZE_0_1;
   vyre_backend_device_info info = {.struct_size = size, .device_class = VYRE_DEVICE_CPU};
   vyre_status status = check_index(index, err);
   if (status == VYRE_OK)
@@ -72,7 +73,9 @@ static vyre_status describe(uint32_t index, uint32_t size, vyre_backend_device_i
   const vyre__plugin_program *compiler = vyre__cpu_compiler_find();
   info.capabilities = VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT |
                       VYRE_CAP_PERSISTENT | VYRE_CAP_NOTIFY_HOST | VYRE_CAP_ALLOC_WHILE_RESIDENT;
-  if (size > VYRE_BACKEND_DEVICE_INFO_SIZE_0_1) {
+  if (minor >= 3)
+    info.capabilities |= VYRE_CAP_SEQUENCES;
+  if (minor >= 2) {
     info.capabilities |= VYRE_CAP_TIMESTAMPS;
     info.grid_sync = VYRE_GRID_SYNC_NATIVE;
     info.cooperative_items = COOPERATIVE_ITEMS;
@@ -104,13 +107,19 @@ static vyre_status describe(uint32_t index, uint32_t size, vyre_backend_device_i
 vyre_status vyre__cpu_device_info(uint32_t index, vyre_backend_device_info *out_info,
                                   vyre_error *err)
 {
-  return describe(index, sizeof(*out_info), out_info, err);
+  return describe(index, VYRE_ABI_MINOR, out_info, err);
+}
+
+vyre_status vyre__cpu_device_info_0_2(uint32_t index, vyre_backend_device_info *out_info,
+                                      vyre_error *err)
+{
+  return describe(index, 2, out_info, err);
 }
 
 vyre_status vyre__cpu_device_info_0_1(uint32_t index, vyre_backend_device_info *out_info,
                                       vyre_error *err)
 {
-  return describe(index, VYRE_BACKEND_DEVICE_INFO_SIZE_0_1, out_info, err);
+  return describe(index, 1, out_info, err);
 }
 
 vyre_status vyre__cpu_device_clock(vyre_backend_device *device, uint64_t *out_device_ns,

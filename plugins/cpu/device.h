@@ -62,6 +62,17 @@ int vyre__cpu_thread_start(pthread_t *out_thread, void *(*main)(void *), void *a
    that ends with such threads can cost whoever waits for it tens of milliseconds. */
 void vyre__cpu_thread_name(const char *name);
 
+/* -------- dispatch.c -------- */
+
+/*
+ * A launch that can be recorded: one with flags or HOST bindings, or that dispatch() refuses, is
+ * refused.  Freed by vyre__plugin_deallocate().
+ */
+vyre_status vyre__cpu_step_make(const vyre_backend_device *device, const vyre_dispatch_desc *desc,
+                                vyre__cpu_step **out_step, vyre_error *err);
+/* The buffer was last used by that launch: uploads and downloads wait for it. */
+void vyre__cpu_buffer_mark(vyre_backend_buffer *buffer, uint64_t sequence);
+
 /* -------- pool.c -------- */
 
 /* Queues the launch, or runs it here if it is small and nothing is before it. */
@@ -88,8 +99,10 @@ void vyre__cpu_persistent_stop(vyre_backend_device *device);
 vyre_status vyre__cpu_device_count(uint32_t *out_count, vyre_error *err);
 vyre_status vyre__cpu_device_info(uint32_t index, vyre_backend_device_info *out_info,
                                   vyre_error *err);
-/* As a host of ABI 0.1 knows it. */
+/* As a host of ABI 0.1, of 0.2 knows it. */
 vyre_status vyre__cpu_device_info_0_1(uint32_t index, vyre_backend_device_info *out_info,
+                                      vyre_error *err);
+vyre_status vyre__cpu_device_info_0_2(uint32_t index, vyre_backend_device_info *out_info,
                                       vyre_error *err);
 vyre_status vyre__cpu_device_open(uint32_t index, const vyre_backend_device_options *options,
                                   vyre_backend_device **out_device, vyre_error *err);
@@ -137,5 +150,12 @@ vyre_status vyre__cpu_buffer_export(vyre_backend_device *device, vyre_backend_bu
                                     vyre_native_memory *out_memory, vyre_error *err);
 vyre_status vyre__cpu_coherent_alloc(vyre_backend_device *device, uint64_t size,
                                      vyre_coherent_memory *out_memory, vyre_error *err);
+
+vyre_status vyre__cpu_sequence_create(vyre_backend_device *device, const vyre_sequence_desc *desc,
+                                      vyre_backend_sequence **out_sequence, vyre_error *err);
+vyre_status vyre__cpu_sequence_start(vyre_backend_device *device, vyre_backend_sequence *sequence,
+                                     uint32_t times, vyre_backend_pending **out_pending,
+                                     vyre_error *err);
+void vyre__cpu_sequence_release(vyre_backend_device *device, vyre_backend_sequence *sequence);
 
 #endif

@@ -184,7 +184,7 @@ static vyre_status check(const vyre_backend_device *device, const vyre_dispatch_
 
 /* Where the parts of the block lie, in bytes from its start. */
 typedef struct layout {
-  uint64_t counts, bindings, local, outputs, push, copies, size;
+  uint64_t step, counts, bindings, local, outputs, push, copies, size;
   uint64_t local_bytes;
   uint32_t output_count;
   bool overflow;
@@ -218,10 +218,12 @@ static bool is_output(const vyre_binding *binding)
   return binding->kind == VYRE_BINDING_HOST && binding->access != VYRE_READ_ONLY;
 }
 
-static layout plan(const vyre_dispatch_desc *desc)
+/* `head`: bytes at the start of the block that are the caller's. */
+static layout plan(const vyre_dispatch_desc *desc, uint64_t head)
 {
   layout block = {0};
-  take(&block, sizeof(vyre_backend_pending), 1);
+  take(&block, head, 1);
+  block.step = take(&block, sizeof(vyre__cpu_step), _Alignof(max_align_t));
   for (uint32_t i = 0; i < desc->binding_count; ++i)
     block.output_count += is_output(binding_at(desc, i));
   block.counts = take(&block, (uint64_t)desc->id_limit * sizeof(vyre_u64), 16);
@@ -249,81 +251,74 @@ static layout plan(const vyre_dispatch_desc *desc)
   return block;
 }
 
-static void place_bindings(vyre_backend_pending *launch, const vyre_dispatch_desc *desc,
+static void place_bindings(char *base, vyre__cpu_step *step, const vyre_dispatch_desc *desc,
                            const layout *block)
 {
-  char *base = (char *)launch;
+  vyre__cpu_output *output = (vyre__cpu_output *)(void *)(base + block->outputs);
   layout at = {.size = block->copies};
-  uint32_t outputs = 0;
   vyre_u64 *counts = (vyre_u64 *)(void *)(base + block->counts);
   memset(counts, 0, (size_t)desc->id_limit * sizeof(*counts));
   for (uint32_t i = 0; i < desc->binding_count; ++i) {
     const vyre_binding *binding = binding_at(desc, i);
     counts[binding->id] = binding->element_count;
-    launch->local[i] = 0;
+    step->local[i] = 0;
     if (binding->kind == VYRE_BINDING_WORKGROUP) {
-      launch->bindings[i] = NULL;
-      launch->local[i] = (binding->size + BINDING_ALIGN - 1) / BINDING_ALIGN * BINDING_ALIGN;
+      step->bindings[i] = NULL;
+      step->local[i] = (binding->size + BINDING_ALIGN - 1) / BINDING_ALIGN * BINDING_ALIGN;
     } else if (binding->kind == VYRE_BINDING_BUFFER) {
-      launch->bindings[i] = (char *)binding->buffer->data + binding->offset;
+      step->bindings[i] = (char *)binding->buffer->data + binding->offset;
     } else if (needs_copy(binding)) {
       char *copy = base + take(&at, binding->size, BINDING_ALIGN);
-      launch->bindings[i] = copy;
+      step->bindings[i] = copy;
       if (binding->data)
         memcpy(copy, binding->data, binding->size);
       else
         memset(copy, 0, binding->size);
     } else {
-      launch->bindings[i] = (void *)binding->data;
+      step->bindings[i] = (void *)binding->data;
     }
     if (is_output(binding))
-      launch->outputs[outputs++] =
-          (vyre__cpu_output){binding->id, launch->bindings[i], binding->size};
+      *output++ = (vyre__cpu_output){binding->id, step->bindings[i], binding->size};
   }
-  launch->context.counts = counts;
+  step->context.counts = counts;
 }
 
-static bool is_fused(const vyre_backend_pending *launch)
-{
-  return (launch->entry->flags & VYRE_NATIVE_FUSED) != 0;
-}
-
-static bool is_short_fused(const vyre_backend_pending *launch, const vyre_dispatch_desc *desc)
+static bool is_short_fused(const vyre__cpu_step *step, const vyre_dispatch_desc *desc)
 {
   const uint32_t last = desc->binding_count - 1;
-  return launch->group_count == 1 && desc->binding_count && launch->bindings[last] &&
-         vyre__cpu_grid_is_short(launch->bindings[last], binding_at(desc, last)->size,
-                                 launch->items);
+  return step->group_count == 1 && desc->binding_count && step->bindings[last] &&
+         vyre__cpu_grid_is_short(step->bindings[last], binding_at(desc, last)->size, step->items);
 }
 
 /* How the groups are shared out. */
-static void place_grid(vyre_backend_pending *launch, const vyre_dispatch_desc *desc,
+static void place_grid(vyre__cpu_step *step, const vyre_dispatch_desc *desc,
                        const vyre_backend_device *device)
 {
-  launch->items = 1;
-  launch->group_count = 1;
+  step->items = 1;
+  step->group_count = 1;
   for (int d = 0; d < 3; ++d) {
-    launch->context.groups[d] = desc->groups[d];
-    launch->context.local_size[d] = desc->workgroup[d];
-    launch->items *= desc->workgroup[d];
-    launch->group_count *= desc->groups[d];
+    step->context.groups[d] = desc->groups[d];
+    step->context.local_size[d] = desc->workgroup[d];
+    step->items *= desc->workgroup[d];
+    step->group_count *= desc->groups[d];
   }
-  launch->persistent = (desc->flags & VYRE_DISPATCH_PERSISTENT) != 0;
-  launch->cooperative = (desc->flags & VYRE_DISPATCH_COOPERATIVE) != 0;
-  launch->chunk = launch->group_count / (8 * (uint64_t)device->thread_count);
-  if (!launch->chunk || launch->cooperative)
-    launch->chunk = 1;
-  launch->max_runners = vyre__cpu_runners_most(device, launch->entry, launch->items);
-  launch->spins = vyre__cpu_grid_spins(device, launch->group_count);
-  const bool small = launch->group_count <= INLINE_ITEMS / launch->items;
-  launch->run_inline = !(launch->entry->flags & VYRE_NATIVE_MAY_WAIT) &&
-                       (is_fused(launch) ? is_short_fused(launch, desc) : small);
+  step->chunk = step->group_count / (8 * (uint64_t)device->thread_count);
+  if (!step->chunk || (desc->flags & VYRE_DISPATCH_COOPERATIVE))
+    step->chunk = 1;
+  step->max_runners = vyre__cpu_runners_most(device, step->entry, step->items);
+  step->spins = vyre__cpu_grid_spins(device, step->group_count);
+  step->is_small =
+      !(step->entry->flags & VYRE_NATIVE_MAY_WAIT) &&
+      ((step->entry->flags & VYRE_NATIVE_FUSED) ? is_short_fused(step, desc)
+                                                : step->group_count <= INLINE_ITEMS / step->items);
 }
 
-static vyre_status make_launch(vyre_backend_device *device, const vyre_dispatch_desc *desc,
-                               vyre_backend_pending **out_launch, vyre_error *err)
+/* One block: `head` bytes for the caller, the step, and all that it points to. */
+static vyre_status make_block(const vyre_backend_device *device, const vyre_dispatch_desc *desc,
+                              uint64_t head, void **out_block, vyre__cpu_step **out_step,
+                              layout *out_layout, vyre_error *err)
 {
-  layout block = plan(desc);
+  layout block = plan(desc, head);
   if (block.local_bytes > VYRE__CPU_MAX_LOCAL_BYTES)
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use less workgroup memory",
                        "the bindings ask for more than %u bytes of workgroup memory, which is the "
@@ -337,44 +332,86 @@ static vyre_status make_launch(vyre_backend_device *device, const vyre_dispatch_
     return PLUGIN_FAIL(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, NULL,
                        "no host memory for a launch with %llu bytes of bindings",
                        (unsigned long long)block.size);
-  vyre_backend_pending *launch = (vyre_backend_pending *)(void *)base;
-  memset(launch, 0, offsetof(vyre_backend_pending, error));
-  launch->error.code = VYRE_OK;
-  launch->device = device;
-  launch->entry = desc->kernel->entry;
-  launch->kernel_name = desc->kernel->name;
-  launch->bindings = (void **)(void *)(base + block.bindings);
-  launch->local = (uint64_t *)(void *)(base + block.local);
-  launch->outputs = (vyre__cpu_output *)(void *)(base + block.outputs);
-  launch->binding_count = desc->binding_count;
-  launch->output_count = block.output_count;
-  launch->local_bytes = block.local_bytes;
-  launch->started_ns = launch->ended_ns = launch->queued_ns = 0;
-  launch->context.runtime = &vyre__cpu_runtime;
-  launch->context.push = base + block.push;
+  vyre__cpu_step *step = (vyre__cpu_step *)(void *)(base + block.step);
+  memset(step, 0, sizeof(*step));
+  step->entry = desc->kernel->entry;
+  step->kernel_name = desc->kernel->name;
+  step->bindings = (void **)(void *)(base + block.bindings);
+  step->local = (uint64_t *)(void *)(base + block.local);
+  step->binding_count = desc->binding_count;
+  step->local_bytes = block.local_bytes;
+  step->context.runtime = &vyre__cpu_runtime;
+  step->context.push = base + block.push;
   if (desc->push_size)
     memcpy(base + block.push, desc->push, desc->push_size);
-  place_bindings(launch, desc, &block);
-  place_grid(launch, desc, device);
+  place_bindings(base, step, desc, &block);
+  place_grid(step, desc, device);
+  *out_block = base;
+  *out_step = step;
+  *out_layout = block;
+  return VYRE_OK;
+}
+
+vyre_status vyre__cpu_step_make(const vyre_backend_device *device, const vyre_dispatch_desc *desc,
+                                vyre__cpu_step **out_step, vyre_error *err)
+{
+  void *block = NULL;
+  layout parts;
+  vyre_status status =
+      PLUGIN_CHECK_SIZE(err, desc, vyre_dispatch_desc, VYRE_DISPATCH_DESC_SIZE_0_1);
+  if (status == VYRE_OK && desc->flags)
+    return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "record plain launches only",
+                       "it has the flags 0x%llx", (unsigned long long)desc->flags);
+  if (status == VYRE_OK)
+    status = check(device, desc, err);
+  for (uint32_t i = 0; status == VYRE_OK && i < desc->binding_count; ++i)
+    if (binding_at(desc, i)->kind == VYRE_BINDING_HOST)
+      return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "bind buffers to what is recorded",
+                         "its binding %u is host memory", i);
+  if (status == VYRE_OK)
+    status = make_block(device, desc, 0, &block, out_step, &parts, err);
+  return status;
+}
+
+static vyre_status make_launch(vyre_backend_device *device, const vyre_dispatch_desc *desc,
+                               vyre_backend_pending **out_launch, vyre_error *err)
+{
+  vyre_backend_pending *launch = NULL;
+  vyre__cpu_step *step = NULL;
+  void *block = NULL;
+  layout parts;
+  vyre_status status =
+      make_block(device, desc, sizeof(vyre_backend_pending), &block, &step, &parts, err);
+  if (status != VYRE_OK)
+    return status;
+  launch = block;
+  vyre__cpu_launch_init(launch, device);
+  launch->kernel_name = step->kernel_name;
+  launch->step = step;
+  launch->outputs = (vyre__cpu_output *)(void *)((char *)block + parts.outputs);
+  launch->output_count = parts.output_count;
+  launch->persistent = (desc->flags & VYRE_DISPATCH_PERSISTENT) != 0;
+  launch->cooperative = (desc->flags & VYRE_DISPATCH_COOPERATIVE) != 0;
+  launch->run_inline = step->is_small;
   *out_launch = launch;
   return VYRE_OK;
 }
 
-/* The buffers of the launch were last used by it: uploads and downloads wait for that. */
+void vyre__cpu_buffer_mark(vyre_backend_buffer *buffer, uint64_t sequence)
+{
+  /* Relaxed: a caller orders its own dispatch and transfer; the pool's lock, which both take,
+     publishes what they guard.  A smaller number never replaces a larger one. */
+  uint64_t old = __atomic_load_n(&buffer->last_use, __ATOMIC_RELAXED);
+  while (old < sequence && !__atomic_compare_exchange_n(&buffer->last_use, &old, sequence, false,
+                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
+}
+
 static void mark_buffers(const vyre_dispatch_desc *desc, uint64_t sequence)
 {
-  for (uint32_t i = 0; i < desc->binding_count; ++i) {
-    const vyre_binding *binding = binding_at(desc, i);
-    if (binding->kind != VYRE_BINDING_BUFFER)
-      continue;
-    /* Relaxed: a caller orders its own dispatch and transfer; the pool's lock, which both take,
-       publishes what they guard.  A smaller number never replaces a larger one. */
-    uint64_t old = __atomic_load_n(&binding->buffer->last_use, __ATOMIC_RELAXED);
-    while (old < sequence &&
-           !__atomic_compare_exchange_n(&binding->buffer->last_use, &old, sequence, false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-    }
-  }
+  for (uint32_t i = 0; i < desc->binding_count; ++i)
+    if (binding_at(desc, i)->kind == VYRE_BINDING_BUFFER)
+      vyre__cpu_buffer_mark(binding_at(desc, i)->buffer, sequence);
 }
 
 vyre_status vyre__cpu_dispatch(vyre_backend_device *device, const vyre_dispatch_desc *desc,

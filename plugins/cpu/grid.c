@@ -111,10 +111,10 @@ static bool is_over(const vyre_backend_pending *launch, const vyre_u32 *generati
 static void wait_for(vyre_backend_pending *launch, vyre_u32 *generation, vyre_u32 seen)
 {
   const struct timespec look = {0, LOOK_NS};
-  for (uint32_t i = 0; i < launch->spins + YIELDS; ++i) {
+  for (uint32_t i = 0; i < launch->step->spins + YIELDS; ++i) {
     if (is_over(launch, generation, seen))
       return;
-    if (i < launch->spins)
+    if (i < launch->step->spins)
       vyre_pause();
     else
       sched_yield();

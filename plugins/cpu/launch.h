@@ -1,8 +1,8 @@
 /*
- * launch.h - one launch: what the host knows as a pending handle.
+ * launch.h - one launch, or the replays of a sequence: what the host knows as a pending handle.
  *
- * Made by dispatch.c in one block of memory, run by pool.c (ordinary) or persistent.c, read and
- * released by pending.c.
+ * Made by dispatch.c in one block of memory, or by sequence.c; run by pool.c (ordinary) or
+ * persistent.c, read and released by pending.c.
  */
 #ifndef VYRE_CPU_LAUNCH_H
 #define VYRE_CPU_LAUNCH_H
@@ -29,28 +29,43 @@ typedef struct vyre__cpu_output {
   uint64_t size;
 } vyre__cpu_output;
 
-struct vyre_backend_pending {
-  vyre_backend_device *device;
+/*
+ * What runs: one launch of a kernel.  Constant once it is made, in a block of its own (a step of a
+ * sequence) or behind the pending handle of the launch.
+ */
+typedef struct vyre__cpu_step {
   const vyre_native_entry *entry;
   const char *kernel_name; /* the module's */
-
-  /* Constant once it is queued. */
-  vyre_ctx context; /* everything but ids and runner */
-  void **bindings;  /* NULL where `local` says workgroup memory */
-  uint64_t *local;  /* bytes of workgroup memory by binding, else 0 */
+  vyre_ctx context;        /* everything but ids and runner */
+  void **bindings;         /* NULL where `local` says workgroup memory */
+  uint64_t *local;         /* bytes of workgroup memory by binding, else 0 */
   uint32_t binding_count;
+  uint32_t items;       /* of a group */
   uint64_t local_bytes; /* of one group, in all, each binding rounded up to 64 */
-  vyre__cpu_output *outputs;
-  uint32_t output_count;
   uint64_t group_count;
   uint64_t chunk; /* groups that a runner takes at once */
-  uint32_t items; /* of a group */
   uint32_t max_runners;
   uint32_t spins; /* looks at the grid barrier before a group sleeps there */
-  bool persistent;
-  bool cooperative; /* every group has a thread of its own at the same time */
-  bool run_inline;
+  bool is_small;  /* less work than waking a thread, and it waits for nobody */
+} vyre__cpu_step;
 
+struct vyre_backend_pending {
+  vyre_backend_device *device;
+
+  /* Constant once it is queued. */
+  const char *kernel_name; /* of the launch, of a sequence's first step */
+  vyre__cpu_output *outputs;
+  uint32_t output_count;
+  bool persistent;
+  bool cooperative;                    /* every group has a thread of its own at the same time */
+  const vyre_backend_sequence *replay; /* NULL: one launch */
+  uint32_t times;                      /* replays of it */
+
+  /* Changes between the steps of a sequence, under the device's lock and with no runner. */
+  const vyre__cpu_step *step; /* the one that runs; of one launch always the same */
+  uint32_t step_index, round; /* of the sequence; the replay, from 0 */
+
+  bool run_inline;
   uint64_t next_group; /* atomic: the first group that nobody has taken */
   uint32_t failed;     /* atomic: a group failed, the others need not start */
   uint32_t done;       /* atomic: ended; all results are visible to whoever acquires it */
@@ -65,6 +80,9 @@ struct vyre_backend_pending {
   uint64_t enqueue_ns; /* how long the call of dispatch() took before it was queued */
   uint64_t queued_ns, started_ns, ended_ns; /* clock */
 };
+
+/* Zeroes a handle of that device, with no error. */
+void vyre__cpu_launch_init(vyre_backend_pending *launch, vyre_backend_device *device);
 
 /* Keeps the first error of a launch and stops the rest of it.  Any thread. */
 __attribute__((format(printf, 5, 6))) void vyre__cpu_launch_fail(vyre_backend_pending *launch,

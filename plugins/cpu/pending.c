@@ -11,6 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
+void vyre__cpu_launch_init(vyre_backend_pending *launch, vyre_backend_device *device)
+{
+  memset(launch, 0, sizeof(*launch));
+  launch->error.code = VYRE_OK;
+  launch->device = device;
+}
+
 void vyre__cpu_launch_fail(vyre_backend_pending *launch, vyre_status code, int line,
                            const char *fix, const char *format, ...)
 {
@@ -68,6 +75,11 @@ bool vyre__cpu_launch_wait(vyre_backend_pending *launch, uint64_t timeout_ns)
   return done;
 }
 
+static const char *what(const vyre_backend_pending *pending)
+{
+  return pending->replay ? "a sequence that begins with kernel" : "kernel";
+}
+
 vyre_status vyre__cpu_pending_wait(vyre_backend_pending *pending, uint64_t timeout_ns,
                                    vyre_error *err)
 {
@@ -75,8 +87,8 @@ vyre_status vyre__cpu_pending_wait(vyre_backend_pending *pending, uint64_t timeo
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a handle from dispatch()",
                        "the pending handle is NULL");
   if (!vyre__cpu_launch_wait(pending, timeout_ns))
-    return PLUGIN_FAIL(err, VYRE_ERROR_TIMEOUT, NULL, "kernel %s has not ended after %llu ns",
-                       pending->kernel_name, (unsigned long long)timeout_ns);
+    return PLUGIN_FAIL(err, VYRE_ERROR_TIMEOUT, NULL, "%s %s has not ended after %llu ns",
+                       what(pending), pending->kernel_name, (unsigned long long)timeout_ns);
   if (pending->error.code != VYRE_OK)
     return vyre__plugin_error_copy(err, &pending->error);
   return VYRE_OK;
@@ -94,8 +106,8 @@ static vyre_status check_slots(const vyre_backend_pending *pending, vyre_slot *s
   if (slot_count != pending->output_count)
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
                        "give one slot for each HOST binding that is not READ_ONLY",
-                       "kernel %s has %u outputs, %u slots were given", pending->kernel_name,
-                       pending->output_count, slot_count);
+                       "%s %s has %u outputs, %u slots were given", what(pending),
+                       pending->kernel_name, pending->output_count, slot_count);
   if (slot_count && (!slots || stride < VYRE_SLOT_SIZE_0_1))
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
                        "give an array of vyre_slot and its stride in bytes",

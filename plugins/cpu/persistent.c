@@ -80,14 +80,15 @@ vyre_status vyre__cpu_persistent_submit(vyre_backend_device *device, vyre_backen
   for (const vyre__cpu_dedicated *one = device->idle; one; one = one->next_idle)
     idle += 1;
   /* Threads first: once one group runs, all do. */
-  for (; idle < launch->group_count && status == VYRE_OK; ++idle)
+  for (; idle < launch->step->group_count && status == VYRE_OK; ++idle)
     status = add_thread(device, err);
   if (status != VYRE_OK)
     goto done;
   launch->queued_ns = vyre__plugin_clock_ns();
-  launch->runners = (uint32_t)launch->group_count;
+  launch->runners = (uint32_t)launch->step->group_count;
   uint64_t group = 0;
-  for (vyre__cpu_dedicated *one; (one = device->idle) && group < launch->group_count; ++group) {
+  for (vyre__cpu_dedicated *one; (one = device->idle) && group < launch->step->group_count;
+       ++group) {
     device->idle = one->next_idle;
     one->launch = launch;
     one->group = group;

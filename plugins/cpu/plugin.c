@@ -69,6 +69,9 @@ static void fill_tables(void)
       .coherent_alloc = vyre__cpu_coherent_alloc,
       .cooperative_groups = vyre__cpu_cooperative_groups,
       .device_clock = vyre__cpu_device_clock,
+      .sequence_create = vyre__cpu_sequence_create,
+      .sequence_start = vyre__cpu_sequence_start,
+      .sequence_release = vyre__cpu_sequence_release,
   };
   vyre_backend *table = &tables[VYRE_ABI_MINOR - 1];
   *table = newest;
@@ -76,6 +79,7 @@ static void fill_tables(void)
   memcpy(table, &newest, VYRE_BACKEND_SIZE_0_2);
   table->struct_size = VYRE_BACKEND_SIZE_0_2;
   table->abi_minor = 2;
+  table->device_info = vyre__cpu_device_info_0_2;
   /* 0.1 ends in the middle, and knows less about devices. */
   table = &tables[0];
   memcpy(table, &newest, VYRE_BACKEND_SIZE_0_1);

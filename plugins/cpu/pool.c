@@ -2,9 +2,10 @@
  * pool.c - the device's queue of ordinary launches and the threads that run it.
  *
  * One queue, first in, first out: a launch starts when the one before it has ended, which gives the
- * order of DISP-020 with nothing else to keep.  Threads take groups of the head in chunks.  A small
- * launch that finds the queue empty runs in the caller, in its place in the queue.  The threads are
- * started by the first launch that needs them.
+ * order of DISP-020 with nothing else to keep.  The replays of a sequence are one launch here: its
+ * steps follow each other while it is the head.  Threads take groups of the head in chunks.  A
+ * small launch that finds the queue empty runs in the caller, in its place in the queue.  The
+ * threads are started by the first launch that needs them.
  *
  * The groups of a cooperative launch wait for each other, so that each must have a thread: they are
  * taken one at a time, there are no more of them than threads, and while it is the head no thread
@@ -14,6 +15,7 @@
 
 #include "plugins/common/error.h"
 #include "plugins/common/host.h"
+#include "sequence.h"
 
 #include <signal.h>
 
@@ -37,8 +39,8 @@ void vyre__cpu_thread_name(const char *name)
 static bool has_work(const vyre_backend_pending *launch)
 {
   /* Relaxed: a stale answer costs one look at the launch; runner.c decides. */
-  return launch && !launch->run_inline && launch->runners < launch->max_runners &&
-         __atomic_load_n(&launch->next_group, __ATOMIC_RELAXED) < launch->group_count &&
+  return launch && !launch->run_inline && launch->runners < launch->step->max_runners &&
+         __atomic_load_n(&launch->next_group, __ATOMIC_RELAXED) < launch->step->group_count &&
          !__atomic_load_n(&launch->failed, __ATOMIC_RELAXED);
 }
 
@@ -55,6 +57,17 @@ static void pop(vyre_backend_device *device)
   vyre__cpu_launch_end(launch);
 }
 
+/* The head's step has ended: goes on with the next one, or ends the launch.  The lock is held. */
+static void end_step(vyre_backend_device *device)
+{
+  vyre_backend_pending *launch = device->head;
+  if (!vyre__cpu_sequence_next(launch))
+    pop(device);
+  else if (!launch->run_inline && device->waiting_workers &&
+           launch->step->group_count > launch->step->chunk)
+    pthread_cond_broadcast(&device->work); /* the first part is for whoever is here */
+}
+
 /* `launch` is the head.  The lock is held, and given up while the groups run. */
 static void run_head(vyre_backend_device *device, vyre_backend_pending *launch,
                      vyre__cpu_runner *runner)
@@ -65,9 +78,9 @@ static void run_head(vyre_backend_device *device, vyre_backend_pending *launch,
   pthread_mutex_unlock(&device->lock);
   vyre__cpu_runner_run(runner, launch);
   pthread_mutex_lock(&device->lock);
-  /* Whoever leaves has seen that no group is left to take; the last one ends the launch. */
+  /* Whoever leaves has seen that no group is left to take; the last one ends the step. */
   if (--launch->runners == 0)
-    pop(device);
+    end_step(device);
 }
 
 bool vyre__cpu_pool_help(vyre_backend_pending *launch)
@@ -118,13 +131,13 @@ static vyre_status start_workers(vyre_backend_device *device, const vyre_backend
     if (!failure)
       device->worker_count += 1;
   }
-  if (launch->cooperative && device->worker_count < launch->group_count)
+  if (launch->cooperative && device->worker_count < launch->step->group_count)
     return PLUGIN_FAIL_VENDOR(
         err, VYRE_ERROR_RESIDENCY_EXCEEDED, failure,
         "raise the limit of threads (ulimit -u, pids.max), or use fewer groups",
         "%llu groups of a cooperative launch of kernel %s, but only %u threads "
         "could be started (error %d)",
-        (unsigned long long)launch->group_count, launch->kernel_name, device->worker_count,
+        (unsigned long long)launch->step->group_count, launch->kernel_name, device->worker_count,
         failure);
   if (device->worker_count)
     return VYRE_OK;
@@ -153,7 +166,9 @@ vyre_status vyre__cpu_pool_submit(vyre_backend_device *device, vyre_backend_pend
   launch->run_inline = launch->run_inline && !device->head;
   if (launch->run_inline) {
     append(device, launch);
-    run_head(device, launch, &device->inline_runner);
+    /* Relaxed: nobody else runs it. */
+    while (!__atomic_load_n(&launch->done, __ATOMIC_RELAXED))
+      run_head(device, launch, &device->inline_runner);
     goto done;
   }
   status = start_workers(device, launch, err);
@@ -161,7 +176,7 @@ vyre_status vyre__cpu_pool_submit(vyre_backend_device *device, vyre_backend_pend
     goto done;
   append(device, launch);
   if (device->head == launch && device->waiting_workers) {
-    if (launch->group_count > launch->chunk)
+    if (launch->step->group_count > launch->step->chunk)
       pthread_cond_broadcast(&device->work);
     else
       pthread_cond_signal(&device->work);

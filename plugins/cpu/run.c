@@ -72,23 +72,23 @@ static bool ensure_items(vyre__cpu_runner *runner, uint32_t count)
   return true;
 }
 
-/* The launch's bindings, with this runner's workgroup memory in its places. */
-static bool bind(vyre__cpu_runner *runner, const vyre_backend_pending *launch)
+/* The step's bindings, with this runner's workgroup memory in its places. */
+static bool bind(vyre__cpu_runner *runner, const vyre__cpu_step *step)
 {
-  if (runner->local_capacity < launch->local_bytes) {
+  if (runner->local_capacity < step->local_bytes) {
     vyre__plugin_deallocate(runner->host, runner->local);
     runner->local_capacity = 0;
-    runner->local = vyre__plugin_allocate(runner->host, launch->local_bytes, 64);
+    runner->local = vyre__plugin_allocate(runner->host, step->local_bytes, 64);
     if (!runner->local)
       return false;
-    runner->local_capacity = launch->local_bytes;
+    runner->local_capacity = step->local_bytes;
   }
   char *local = runner->local;
-  for (uint32_t i = 0; i < launch->binding_count; ++i) {
-    runner->bindings[i] = launch->bindings[i];
-    if (!launch->bindings[i]) {
+  for (uint32_t i = 0; i < step->binding_count; ++i) {
+    runner->bindings[i] = step->bindings[i];
+    if (!step->bindings[i]) {
       runner->bindings[i] = local;
-      local += launch->local[i];
+      local += step->local[i];
     }
   }
   return true;
@@ -172,7 +172,7 @@ static bool fail_memory(const vyre__cpu_runner *runner, const vyre_ctx *c, uint3
 /* All items but the first, plainly: the first has shown that the group meets no barrier. */
 static void run_rest_plainly(vyre__cpu_runner *runner, vyre_ctx *c)
 {
-  const uint32_t items = runner->launch->items;
+  const uint32_t items = runner->launch->step->items;
   for (uint32_t i = 1; i < items; ++i) {
     set_item(c, i);
     runner->entry->run_item(c, runner->entry_bindings);
@@ -182,7 +182,7 @@ static void run_rest_plainly(vyre__cpu_runner *runner, vyre_ctx *c)
 /* One group of an entry with barriers; false if it failed. */
 static bool run_group(vyre__cpu_runner *runner, vyre_ctx *c, uint64_t group)
 {
-  const uint32_t items = runner->launch->items;
+  const uint32_t items = runner->launch->step->items;
   round_result result = {0, 0, 0, 0};
   set_group(c, group);
   if (!ensure_items(runner, 1))
@@ -221,22 +221,22 @@ static bool run_group(vyre__cpu_runner *runner, vyre_ctx *c, uint64_t group)
  */
 static void run_groups(vyre__cpu_runner *runner, uint64_t first, uint64_t count)
 {
-  const vyre_backend_pending *launch = runner->launch;
-  vyre_ctx context = launch->context;
+  const vyre__cpu_step *step = runner->launch->step;
+  vyre_ctx context = step->context;
   context.runner = runner;
-  runner->entry = launch->entry;
+  runner->entry = step->entry;
   runner->entry_bindings = runner->bindings;
   if (_setjmp(runner->way_out))
     return;
-  if (launch->entry->flags & VYRE_NATIVE_FUSED) {
+  if (step->entry->flags & VYRE_NATIVE_FUSED) {
     for (uint64_t i = 0; i < count; ++i) {
       set_group(&context, first + i);
-      launch->entry->run_item(&context, runner->bindings);
+      step->entry->run_item(&context, runner->bindings);
     }
     return;
   }
-  if (!(launch->entry->flags & VYRE_NATIVE_HAS_BARRIER)) {
-    launch->entry->run_groups(&context, runner->bindings, first, count);
+  if (!(step->entry->flags & VYRE_NATIVE_HAS_BARRIER)) {
+    step->entry->run_groups(&context, runner->bindings, first, count);
     return;
   }
   for (uint64_t i = 0; i < count; ++i)
@@ -250,26 +250,27 @@ static bool begin(vyre__cpu_runner *runner, vyre_backend_pending *launch)
   runner->launch = launch;
   runner->faulted = false;
   runner->current = NULL;
-  if (bind(runner, launch))
+  if (bind(runner, launch->step))
     return true;
   vyre__cpu_launch_fail(launch, VYRE_ERROR_OUT_OF_HOST_MEMORY, __LINE__, NULL,
                         "no host memory for %llu bytes of workgroup memory of kernel %s",
-                        (unsigned long long)launch->local_bytes, launch->kernel_name);
+                        (unsigned long long)launch->step->local_bytes, launch->step->kernel_name);
   return false;
 }
 
 void vyre__cpu_runner_run(vyre__cpu_runner *runner, vyre_backend_pending *launch)
 {
+  const vyre__cpu_step *step = launch->step;
   if (!begin(runner, launch))
     return;
   /* Relaxed: `failed` only saves work, and the counter only hands out groups.  What the groups
      write is published by the device's lock, which every runner takes when it leaves. */
   while (!__atomic_load_n(&launch->failed, __ATOMIC_RELAXED)) {
-    uint64_t first = __atomic_fetch_add(&launch->next_group, launch->chunk, __ATOMIC_RELAXED);
-    if (first >= launch->group_count)
+    uint64_t first = __atomic_fetch_add(&launch->next_group, step->chunk, __ATOMIC_RELAXED);
+    if (first >= step->group_count)
       break;
-    uint64_t left = launch->group_count - first;
-    run_groups(runner, first, left < launch->chunk ? left : launch->chunk);
+    uint64_t left = step->group_count - first;
+    run_groups(runner, first, left < step->chunk ? left : step->chunk);
   }
   trim_items(runner, runner->keep);
 }
@@ -288,15 +289,17 @@ void vyre__cpu_runner_place(const vyre__cpu_runner *runner, const vyre_ctx *c,
                             char out_text[VYRE__CPU_PLACE_SIZE])
 {
   static const char prefix[] = "vyre_entry_";
-  const char *name = runner->launch->kernel_name;
-  char pass[24] = "";
+  const char *name = runner->launch->step->kernel_name;
+  char pass[32] = "";
   Dl_info about;
   /* Entries have no name of their own in them, but each has a symbol. */
-  if (runner->entry != runner->launch->entry && dladdr(runner->entry, &about) && about.dli_sname &&
-      strncmp(about.dli_sname, prefix, sizeof(prefix) - 1) == 0)
+  if (runner->entry != runner->launch->step->entry && dladdr(runner->entry, &about) &&
+      about.dli_sname && strncmp(about.dli_sname, prefix, sizeof(prefix) - 1) == 0)
     name = about.dli_sname + sizeof(prefix) - 1;
-  if (c && (runner->launch->entry->flags & VYRE_NATIVE_FUSED))
+  if (c && (runner->launch->step->entry->flags & VYRE_NATIVE_FUSED))
     snprintf(pass, sizeof(pass), ", pass %u", c->pass);
+  else if (runner->launch->replay && runner->launch->times > 1)
+    snprintf(pass, sizeof(pass), ", replay %u", runner->launch->round + 1);
   snprintf(out_text, VYRE__CPU_PLACE_SIZE, "kernel %.120s%s", name, pass);
 }
 
@@ -312,7 +315,7 @@ void vyre__cpu_runner_groups(const vyre_ctx *c, const vyre_native_entry *entry,
   for (uint64_t i = 0; i < count; ++i)
     if (!run_group(runner, &context, first + i))
       vyre__cpu_runner_leave(runner);
-  runner->entry = runner->launch->entry;
+  runner->entry = runner->launch->step->entry;
   runner->entry_bindings = runner->bindings;
 }
 
@@ -323,7 +326,7 @@ void vyre__cpu_runner_barrier(vyre_ctx *c)
     vyre__cpu_fiber_suspend(runner->current->fiber);
     return;
   }
-  if (runner->launch->items == 1)
+  if (runner->launch->step->items == 1)
     return; /* nobody to wait for */
   round_result result = {1, 1, 0, c->local_id[0]};
   result.a_waiting += c->local_size[0] * (c->local_id[1] + c->local_size[1] * c->local_id[2]);

@@ -74,6 +74,19 @@ vyre__gpu_code vyre__cuda_launch(vyre__gpu_function *function, const uint32_t gr
                                  const uint32_t workgroup[3], uint32_t workgroup_memory,
                                  vyre__gpu_stream *stream, void **parameters, bool cooperative);
 
+/* ---- graph.c ---- */
+bool vyre__cuda_has_graphs(void); /* the library has all calls for them */
+vyre__gpu_code vyre__cuda_graph_make(vyre__gpu_graph **out_graph);
+vyre__gpu_code vyre__cuda_graph_drop(vyre__gpu_graph *graph);
+vyre__gpu_code vyre__cuda_graph_add(vyre__gpu_graph *graph, vyre__gpu_function *function,
+                                    const uint32_t groups[3], const uint32_t workgroup[3],
+                                    uint32_t workgroup_memory, void **parameters,
+                                    vyre__gpu_node **last);
+vyre__gpu_code vyre__cuda_exec_make(vyre__gpu_graph *graph, vyre__gpu_stream *stream,
+                                    vyre__gpu_exec **out_exec);
+vyre__gpu_code vyre__cuda_exec_drop(vyre__gpu_exec *exec);
+vyre__gpu_code vyre__cuda_exec_launch(vyre__gpu_exec *exec, vyre__gpu_stream *stream);
+
 /* ---- compiler.c ---- */
 bool vyre__cuda_compiler_find(char *out_reason, uint64_t size);
 const char *vyre__cuda_compiler_version(void);

@@ -22,6 +22,9 @@ typedef struct CUfunc_st *CUfunction;
 typedef struct CUstream_st *CUstream;
 typedef struct CUevent_st *CUevent;
 typedef struct CUmemPoolHandle_st *CUmemoryPool;
+typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
+typedef struct CUgraphExec_st *CUgraphExec;
 
 #ifndef __cuda_cuda_h__
 /* Enumerations of the driver; all of them are 32 bits wide. */
@@ -54,6 +57,25 @@ typedef struct CUmemPoolProps_st {
   unsigned char reserved[54];
 } CUmemPoolProps;
 _Static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, reserved) == 34,
+               "the driver reads this structure");
+
+/* As of CUDA 12.0. */
+typedef struct CUDA_KERNEL_NODE_PARAMS_v2_st {
+  CUfunction func;
+  unsigned int gridDimX;
+  unsigned int gridDimY;
+  unsigned int gridDimZ;
+  unsigned int blockDimX;
+  unsigned int blockDimY;
+  unsigned int blockDimZ;
+  unsigned int sharedMemBytes;
+  void **kernelParams;
+  void **extra;
+  struct CUkern_st *kern;
+  CUcontext ctx;
+} CUDA_KERNEL_NODE_PARAMS;
+_Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 72 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams) == 40,
                "the driver reads this structure");
 #endif
 

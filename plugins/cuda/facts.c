@@ -155,6 +155,9 @@ vyre__gpu_code vyre__cuda_device_facts(uint32_t index, vyre__gpu_facts *out_fact
   facts.mapped_host = attribute(&from, VYRE__CU_DEVICE_CAN_MAP_HOST) != 0;
   facts.exclusive =
       attribute(&from, VYRE__CU_DEVICE_COMPUTE_MODE) == VYRE__CU_COMPUTE_MODE_EXCLUSIVE;
+  if (!vyre__cuda_has_graphs())
+    snprintf(facts.sequence_reason, sizeof facts.sequence_reason,
+             "the driver has not all calls of graphs");
   write_reasons(&from, &facts, major * 10 + minor);
   if (!from.code)
     *out_facts = facts;

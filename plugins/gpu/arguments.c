@@ -98,7 +98,7 @@ void vyre__gpu_arguments_pack(const vyre_dispatch_desc *desc, const vyre__gpu_ne
     memcpy(launch->push, desc->push, desc->push_size);
   if (needs->block)
     lay_out(desc, needs->debug, out_arguments->addresses);
-  if (needs->debug) /* at offset 0 */
+  if (needs->debug && pending) /* at offset 0 */
     launch->fault = pending->fault = pending->block;
   for (uint32_t i = 0; i < desc->binding_count; ++i) {
     const vyre_binding *binding = vyre__gpu_binding_at(desc, i);

@@ -40,7 +40,7 @@ vyre_status vyre__gpu_arguments_plan(const vyre_backend_device *device,
                                      const vyre_dispatch_desc *desc, vyre__gpu_needs *out_needs,
                                      vyre_error *err);
 /* Fills in the arguments, and the outputs and the fault record of the handle, which has its block.
- */
+   The handle may be NULL for a launch without HOST bindings: then it has no fault record. */
 void vyre__gpu_arguments_pack(const vyre_dispatch_desc *desc, const vyre__gpu_needs *needs,
                               vyre_backend_pending *pending, vyre__gpu_arguments *out_arguments);
 

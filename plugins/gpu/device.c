@@ -95,7 +95,7 @@ vyre_status vyre__gpu_device_info(uint32_t index, vyre_backend_device_info *out_
 vyre_status vyre__gpu_device_info_0_2(uint32_t index, vyre_backend_device_info *out_info,
                                       vyre_error *err)
 {
-  return describe(index, VYRE_CAP_INTEROP, out_info, err);
+  return describe(index, VYRE_CAP_INTEROP | VYRE_CAP_SEQUENCES, out_info, err);
 }
 
 /* ---- opening ---- */

@@ -19,7 +19,7 @@
 
 /* -------- the block -------- */
 
-static vyre_status take_block(vyre_backend_pending *pending, uint64_t size, vyre_error *err)
+vyre_status vyre__gpu_pending_block(vyre_backend_pending *pending, uint64_t size, vyre_error *err)
 {
   vyre_backend_device *device = pending->device;
   vyre__gpu_address block = 0;
@@ -28,8 +28,7 @@ static vyre_status take_block(vyre_backend_pending *pending, uint64_t size, vyre
                                   : vyre__gpu_driver.memory_take(size, &block);
   char what[96];
   if (code) {
-    snprintf(what, sizeof(what), "taking %llu bytes for the host bindings of a launch",
-             (unsigned long long)size);
+    snprintf(what, sizeof(what), "taking %llu bytes for a launch", (unsigned long long)size);
     return vyre__gpu_result(device, code, what, err);
   }
   pending->block = block;
@@ -76,6 +75,15 @@ static vyre_status tell_failure(const vyre_backend_pending *pending, vyre__gpu_c
 }
 
 /* The handle's own lock is not needed: nobody has the handle yet. */
+void vyre__gpu_pending_unmarked(vyre_backend_pending *pending, vyre__gpu_code code,
+                                const char *what)
+{
+  pending->is_marked = false;
+  pending->error.struct_size = sizeof(pending->error);
+  (void)vyre__gpu_result(pending->device, code, what, &pending->error);
+}
+
+/* Nor here. */
 static vyre_status start(vyre_backend_pending *pending, const vyre_dispatch_desc *desc,
                          const vyre__gpu_needs *needs, vyre__gpu_arguments *arguments,
                          vyre_error *err)
@@ -102,12 +110,8 @@ static vyre_status start(vyre_backend_pending *pending, const vyre_dispatch_desc
   pthread_mutex_unlock(&device->lock);
   if (code)
     return tell_failure(pending, code, err);
-  if (late) {
-    /* It runs, and nobody will know when it has ended but by waiting for the stream. */
-    pending->is_marked = false;
-    pending->error.struct_size = sizeof(pending->error);
-    (void)vyre__gpu_result(device, late, "marking the end of a launch", &pending->error);
-  }
+  if (late)
+    vyre__gpu_pending_unmarked(pending, late, "marking the end of a launch");
   return VYRE_OK;
 }
 
@@ -183,7 +187,7 @@ static vyre_status make(vyre_backend_device *device, const vyre_dispatch_desc *d
     pending->is_persistent = status == VYRE_OK;
   }
   if (status == VYRE_OK && needs->block)
-    status = take_block(pending, needs->block, err);
+    status = vyre__gpu_pending_block(pending, needs->block, err);
   if (status == VYRE_OK)
     vyre__gpu_arguments_pack(desc, needs, pending, &arguments);
   if (status == VYRE_OK && needs->block)

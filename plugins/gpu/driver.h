@@ -27,6 +27,9 @@ typedef struct vyre__gpu_stream vyre__gpu_stream;
 typedef struct vyre__gpu_event vyre__gpu_event;
 typedef struct vyre__gpu_image vyre__gpu_image; /* loaded code */
 typedef struct vyre__gpu_function vyre__gpu_function;
+typedef struct vyre__gpu_graph vyre__gpu_graph; /* launches that are being recorded */
+typedef struct vyre__gpu_node vyre__gpu_node;   /* one of them, as long as its graph */
+typedef struct vyre__gpu_exec vyre__gpu_exec;   /* a graph that can be launched */
 
 /* What is known of a device without a context of it. */
 typedef struct vyre__gpu_facts {
@@ -48,6 +51,8 @@ typedef struct vyre__gpu_facts {
   /* Why no persistent launch may run ("" if one may): a serialising variable, a memory checker, a
      device that cannot pre-empt … */
   char persistent_reason[VYRE_DEVICE_REASON_SIZE];
+  /* Why no launches are recorded ("" if they are): the driver has not all calls of graphs. */
+  char sequence_reason[VYRE_DEVICE_REASON_SIZE];
   /* Why the device is listed but cannot be opened ("" if it can): too old, or closed to compute by
      its administrator.  device_open() refuses with VYRE_ERROR_UNSUPPORTED and this text. */
   char closed_reason[VYRE_DEVICE_REASON_SIZE];
@@ -158,6 +163,25 @@ typedef struct vyre__gpu_driver {
   vyre__gpu_code (*launch)(vyre__gpu_function *function, const uint32_t groups[3],
                            const uint32_t workgroup[3], uint32_t workgroup_memory,
                            vyre__gpu_stream *stream, void **parameters, bool cooperative);
+
+  /* ---- graphs of launches, made of explicit nodes; only where `sequence_reason` is "" ----
+     Drivers do not guard them: calls on one graph or exec come one after the other. */
+  vyre__gpu_code (*graph_make)(vyre__gpu_graph **out_graph);
+  vyre__gpu_code (*graph_drop)(vyre__gpu_graph *graph);
+  /* A launch that waits for the node `*last` (NULL: for none), which it becomes.  `parameters` as
+     of launch(): copied by the call. */
+  vyre__gpu_code (*graph_add)(vyre__gpu_graph *graph, vyre__gpu_function *function,
+                              const uint32_t groups[3], const uint32_t workgroup[3],
+                              uint32_t workgroup_memory, void **parameters, vyre__gpu_node **last);
+  /* Makes it ready to be launched, as it is now; it needs the graph no longer.  May allocate, and
+     so wait for the device.  What the device needs of it has come there when `stream` has come so
+     far: exec_launch() then allocates nothing. */
+  vyre__gpu_code (*exec_make)(vyre__gpu_graph *graph, vyre__gpu_stream *stream,
+                              vyre__gpu_exec **out_exec);
+  /* May free, and so wait for the device. */
+  vyre__gpu_code (*exec_drop)(vyre__gpu_exec *exec);
+  /* In the order of the stream, as one launch. */
+  vyre__gpu_code (*exec_launch)(vyre__gpu_exec *exec, vyre__gpu_stream *stream);
 
   /* ---- the run-time compiler: no context and no device needed ---- */
 

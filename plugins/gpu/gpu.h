@@ -222,6 +222,13 @@ vyre_status vyre__gpu_dispatch(vyre_backend_device *device, const vyre_dispatch_
 vyre_status vyre__gpu_cooperative_groups(vyre_backend_device *device, vyre_backend_kernel *kernel,
                                          const uint32_t workgroup[3], uint64_t workgroup_memory,
                                          uint32_t *out_groups, vyre_error *err);
+/* sequence.c */
+vyre_status vyre__gpu_sequence_create(vyre_backend_device *device, const vyre_sequence_desc *desc,
+                                      vyre_backend_sequence **out_sequence, vyre_error *err);
+vyre_status vyre__gpu_sequence_start(vyre_backend_device *device, vyre_backend_sequence *sequence,
+                                     uint32_t times, vyre_backend_pending **out_pending,
+                                     vyre_error *err);
+void vyre__gpu_sequence_release(vyre_backend_device *device, vyre_backend_sequence *sequence);
 /* pending.c */
 vyre_status vyre__gpu_pending_wait(vyre_backend_pending *pending, uint64_t timeout_ns,
                                    vyre_error *err);

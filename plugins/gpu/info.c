@@ -66,6 +66,8 @@ static void fill_capabilities(const vyre__gpu_facts *facts, vyre_backend_device_
   info->capabilities = VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_TIMESTAMPS;
   if (vyre__gpu_driver.native_type)
     info->capabilities |= VYRE_CAP_INTEROP;
+  if (!facts->sequence_reason[0])
+    info->capabilities |= VYRE_CAP_SEQUENCES;
   if (facts->subgroup_size)
     info->capabilities |= VYRE_CAP_SUBGROUPS;
   if (facts->mapped_host) {

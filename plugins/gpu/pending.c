@@ -69,6 +69,7 @@ vyre_status vyre__gpu_pending_take(vyre_backend_device *device, vyre_backend_pen
     return status;
   pending->next = NULL;
   pending->kernel = NULL;
+  pending->subject = "kernel";
   pending->stream = NULL;
   pending->block = pending->fault = 0;
   pending->enqueue_ns = 0;
@@ -171,14 +172,15 @@ static void tell_fault(vyre_backend_pending *pending, const vyre__gpu_fault *fau
   error->struct_size = sizeof(*error);
   if (fault->kind == VYRE__GPU_FAULT_SHIFT)
     (void)PLUGIN_FAIL(error, VYRE_ERROR_DISPATCH_FAILED, "mask the distance, or use vyre_shl()",
-                      "kernel %s: a shift by %llu of a value of %llu bits, %.*s:%u",
+                      "%s %s: a shift by %llu of a value of %llu bits, %.*s:%u", pending->subject,
                       pending->kernel->name, (unsigned long long)fault->index,
                       (unsigned long long)fault->count, file, fault->file, fault->line);
   else
     (void)PLUGIN_FAIL(error, VYRE_ERROR_DISPATCH_FAILED, "correct the index, or the buffer's size",
-                      "kernel %s: index %llu of buffer '%.*s', which has %llu elements, %.*s:%u",
-                      pending->kernel->name, (unsigned long long)fault->index, what, fault->what,
-                      (unsigned long long)fault->count, file, fault->file, fault->line);
+                      "%s %s: index %llu of buffer '%.*s', which has %llu elements, %.*s:%u",
+                      pending->subject, pending->kernel->name, (unsigned long long)fault->index,
+                      what, fault->what, (unsigned long long)fault->count, file, fault->file,
+                      fault->line);
 }
 
 /* What happens once, when the end event was reached.  The context is current. */
@@ -249,7 +251,7 @@ vyre_status vyre__gpu_pending_wait(vyre_backend_pending *pending, uint64_t timeo
     if (status == VYRE_OK)
       status = watch(pending, timeout_ns, err);
     if (status == VYRE_ERROR_TIMEOUT)
-      (void)PLUGIN_FAIL(err, status, NULL, "kernel %s has not ended after %llu ns",
+      (void)PLUGIN_FAIL(err, status, NULL, "%s %s has not ended after %llu ns", pending->subject,
                         pending->kernel->name, (unsigned long long)timeout_ns);
     if (status == VYRE_OK)
       status = finish(pending, err);
@@ -274,8 +276,8 @@ static vyre_status check_slots(const vyre_backend_pending *pending, vyre_slot *s
   if (slot_count != pending->output_count)
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
                        "give one slot for each HOST binding that is not READ_ONLY",
-                       "kernel %s has %u outputs, %u slots were given", pending->kernel->name,
-                       pending->output_count, slot_count);
+                       "%s %s has %u outputs, %u slots were given", pending->subject,
+                       pending->kernel->name, pending->output_count, slot_count);
   if (slot_count && (!slots || stride < VYRE_SLOT_SIZE_0_1))
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
                        "give an array of vyre_slot and its stride in bytes",

@@ -20,7 +20,8 @@ typedef struct vyre__gpu_output {
 struct vyre_backend_pending {
   vyre_backend_pending *next; /* among the spare ones */
   vyre_backend_device *device;
-  const vyre_backend_kernel *kernel;
+  const vyre_backend_kernel *kernel; /* of a sequence, the first step's */
+  const char *subject;               /* "kernel", for messages: its name follows */
   vyre__gpu_stream *stream;
   vyre__gpu_event *started, *ended; /* kept with the handle */
   vyre__gpu_address block;          /* memory of the HOST bindings and the fault record, or 0 */
@@ -52,6 +53,17 @@ vyre_status vyre__gpu_pending_take(vyre_backend_device *device, vyre_backend_pen
  * never started, or `stream` (where the block goes back in order) is the one that it is on.
  */
 void vyre__gpu_pending_give(vyre_backend_pending *pending, vyre__gpu_stream *stream);
+
+/* ---- dispatch.c ---- */
+
+/* Gives the handle a block of device memory, taken in the order of the stream `copy`. */
+vyre_status vyre__gpu_pending_block(vyre_backend_pending *pending, uint64_t size, vyre_error *err);
+/*
+ * A launch whose end could not be marked: it runs, and only a wait for the whole stream will tell
+ * when it has ended.  `code` becomes the error of its handle (DISP-032).
+ */
+void vyre__gpu_pending_unmarked(vyre_backend_pending *pending, vyre__gpu_code code,
+                                const char *what);
 
 /* ---- persistent.c ---- */
 

@@ -73,6 +73,9 @@ static void fill_tables(void)
       .event_wait = vyre__gpu_event_await,
       .event_release = vyre__gpu_event_release,
       .queue_export = vyre__gpu_queue_export,
+      .sequence_create = vyre__gpu_sequence_create,
+      .sequence_start = vyre__gpu_sequence_start,
+      .sequence_release = vyre__gpu_sequence_release,
   };
   tables[TABLES - 1] = newest;
   /* An older one ends earlier. */

@@ -167,6 +167,9 @@ vyre__gpu_code vyre__hip_device_facts(uint32_t index, vyre__gpu_facts *out_facts
   const int mode = attribute(&from, VYRE__HIP_DEVICE_COMPUTE_MODE);
   facts.exclusive =
       mode == VYRE__HIP_COMPUTE_MODE_EXCLUSIVE || mode == VYRE__HIP_COMPUTE_MODE_EXCLUSIVE_PROCESS;
+  if (!vyre__hip_has_graphs())
+    snprintf(facts.sequence_reason, sizeof facts.sequence_reason,
+             "the runtime is older than ROCm 5.6, or has not all calls of graphs");
   write_reasons(&from, &facts, mode);
   if (!from.code)
     *out_facts = facts;

@@ -21,6 +21,9 @@ typedef struct ihipModuleSymbol_t *hipFunction_t;
 typedef struct ihipStream_t *hipStream_t;
 typedef struct ihipEvent_t *hipEvent_t;
 typedef struct ihipMemPoolHandle_t *hipMemPool_t;
+typedef struct ihipGraph *hipGraph_t;
+typedef struct hipGraphNode *hipGraphNode_t;
+typedef struct hipGraphExec *hipGraphExec_t;
 typedef int hipDevice_t;
 
 #ifndef HIP_INCLUDE_HIP_HIP_RUNTIME_API_H
@@ -53,6 +56,22 @@ typedef struct hipMemPoolProps {
   unsigned char reserved[64];
 } hipMemPoolProps;
 _Static_assert(sizeof(hipMemPoolProps) == 88, "the runtime reads this structure");
+
+typedef struct dim3 {
+  uint32_t x, y, z;
+} dim3;
+
+typedef struct hipKernelNodeParams {
+  dim3 blockDim;
+  void **extra;
+  void *func;
+  dim3 gridDim;
+  void **kernelParams;
+  unsigned int sharedMemBytes;
+} hipKernelNodeParams;
+_Static_assert(sizeof(hipKernelNodeParams) == 64 &&
+                   offsetof(hipKernelNodeParams, kernelParams) == 48,
+               "the runtime reads this structure");
 #endif
 
 /* ---- numbers ---- */

@@ -22,7 +22,7 @@ said=$(sed -nE "s/^ *\* +(\[[a-z ]+\] )?($number)  .*/\2/p" "${headers[@]}")
 listed=$(sed -nE "s/^RULE\(\"($number)\"\)$/\1/p" "$source/conformance/rules.def")
 listing=$("$conform" --list)
 checked=$(grep -oE "\b$number\b" <<<"$listing")
-named=$(grep -rhoE "\b(ABI|BUF|CAP|COH|DEV|DISP|ENG|INT|KRN|LANG|PASS|READ|TAB|TIME)-[0-9]{3}\b" \
+named=$(grep -rhoE "\b(ABI|BUF|CAP|COH|DEV|DISP|ENG|INT|KRN|LANG|PASS|READ|SEQ|TAB|TIME)-[0-9]{3}\b" \
   "$source"/conformance --include='*.c' --include='*.h')
 
 for rule in $(sort <<<"$said" | uniq -d); do

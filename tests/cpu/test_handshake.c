@@ -107,7 +107,8 @@ static void hosts_of_0_1(void **state)
     vyre_status status = b->device_info(0, &info, &err);
     assert_ok(status, err);
     assert_int_equal(info.struct_size, VYRE_BACKEND_DEVICE_INFO_SIZE_0_1);
-    assert_int_equal(info.capabilities, now.capabilities & ~VYRE_CAP_TIMESTAMPS);
+    assert_int_equal(info.capabilities,
+                     now.capabilities & ~(VYRE_CAP_TIMESTAMPS | VYRE_CAP_SEQUENCES));
     assert_int_equal(info.grid_sync, 0x77777777);
     assert_int_equal(info.cooperative_items, 0x77777777);
   }
@@ -115,6 +116,26 @@ static void hosts_of_0_1(void **state)
   vyre_status status = b->device_open(0, NULL, &device, &err);
   assert_ok(status, err);
   b->device_close(device);
+}
+
+/* 0.2: the same device without what came later. */
+static void hosts_of_0_2(void **state)
+{
+  vyre_error err = VYRE_ERROR_INIT;
+  vyre_backend_device_info info = {.struct_size = sizeof(info)}, now = {.struct_size = sizeof(now)};
+  const vyre_backend *b = NULL;
+  vyre_host host = plugin.host;
+  (void)state;
+  host.abi_minor_min = host.abi_minor_max = 2;
+  assert_int_equal(query_of(&plugin)(&host, &b, &err), VYRE_OK);
+  assert_int_equal(b->struct_size, VYRE_BACKEND_SIZE_0_2);
+  assert_int_equal(b->abi_minor, 2);
+  assert_ptr_equal(b->device_clock, plugin.backend->device_clock);
+  assert_int_equal(plugin.backend->device_info(0, &now, &err), VYRE_OK);
+  assert_int_equal(b->device_info(0, &info, &err), VYRE_OK);
+  assert_true(now.capabilities & VYRE_CAP_SEQUENCES);
+  assert_int_equal(info.capabilities, now.capabilities & ~VYRE_CAP_SEQUENCES);
+  assert_int_equal(info.grid_sync, now.grid_sync);
 }
 
 static void structures_of_other_sizes(void **state)
@@ -177,6 +198,7 @@ static void the_table_is_complete(void **state)
   assert_non_null(b->coherent_alloc);
   assert_true(b->struct_size >= VYRE_BACKEND_SIZE_0_3);
   assert_true(b->cooperative_groups && b->device_clock);
+  assert_true(b->sequence_create && b->sequence_start && b->sequence_release);
   assert_null(b->event_record);    /* no vendor whose events it could share */
   assert_null(b->dispatch_passes); /* for devices that cannot synchronise their grid */
   assert_true(b->format_count >= 2);
@@ -216,10 +238,10 @@ static void the_device_is_described(void **state)
   assert_true(info->name[0] && info->arch[0] && info->driver[0]);
   assert_string_equal(info->pci, "");
   assert_string_equal(info->uuid, "");
-  assert_int_equal(info->capabilities, VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT |
-                                           VYRE_CAP_COHERENT | VYRE_CAP_PERSISTENT |
-                                           VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER |
-                                           VYRE_CAP_ALLOC_WHILE_RESIDENT | VYRE_CAP_TIMESTAMPS);
+  assert_int_equal(info->capabilities,
+                   VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT |
+                       VYRE_CAP_PERSISTENT | VYRE_CAP_NOTIFY_HOST | VYRE_CAP_COMPILER |
+                       VYRE_CAP_ALLOC_WHILE_RESIDENT | VYRE_CAP_TIMESTAMPS | VYRE_CAP_SEQUENCES);
   assert_int_equal(info->grid_sync, VYRE_GRID_SYNC_NATIVE);
   assert_true(info->cooperative_items > 0);
   assert_string_equal(info->grid_sync_reason, "");
@@ -286,6 +308,7 @@ int main(void)
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(versions_are_negotiated),
       cmocka_unit_test(hosts_of_0_1),
+      cmocka_unit_test(hosts_of_0_2),
       cmocka_unit_test(structures_of_other_sizes),
       cmocka_unit_test(short_error_records),
       cmocka_unit_test(the_table_is_complete),

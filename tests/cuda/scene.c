@@ -9,8 +9,8 @@ bool is_lost;
 
 void load(uint64_t flags)
 {
-  const char *text = ptx_of(9, "add", 3, "copy", 2, "double", 1, "pushes", 1, "offend", 1,
-                            "resident", 1, "trap", 1, "vyre_fused", 1, "local", 3);
+  const char *text = ptx_of(10, "add", 3, "copy", 2, "double", 1, "count", 1, "pushes", 1, "offend",
+                            1, "resident", 1, "trap", 1, "vyre_fused", 1, "local", 3);
   const vyre_module_desc desc = {.struct_size = sizeof desc,
                                  .flags = flags,
                                  .format = CODE_FORMAT,

@@ -60,6 +60,16 @@ _Static_assert(sizeof(CUmemPoolProps) == 88 && offsetof(CUmemPoolProps, allocTyp
                    offsetof(CUmemPoolProps, usage) == 32 &&
                    offsetof(CUmemPoolProps, reserved) == 34,
                "CUmemPoolProps");
+_Static_assert(sizeof(CUDA_KERNEL_NODE_PARAMS) == 72 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, func) == 0 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, gridDimX) == 8 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, blockDimX) == 20 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes) == 32 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, kernelParams) == 40 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, extra) == 48 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, kern) == 56 &&
+                   offsetof(CUDA_KERNEL_NODE_PARAMS, ctx) == 64,
+               "CUDA_KERNEL_NODE_PARAMS");
 _Static_assert(sizeof(CUmemLocation) == 8 && offsetof(CUmemLocation, id) == 4, "CUmemLocation");
 
 #define TEXT(name) #name

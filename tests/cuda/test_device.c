@@ -48,7 +48,7 @@ static void what_a_device_says(void **state)
                    VYRE_COHERENT_LOAD_STORE_32 | VYRE_COHERENT_LOAD_STORE_64);
   const uint64_t wanted = VYRE_CAP_BUFFERS | VYRE_CAP_IMPORT_EXPORT | VYRE_CAP_COHERENT |
                           VYRE_CAP_PERSISTENT | VYRE_CAP_SUBGROUPS | VYRE_CAP_TIMESTAMPS |
-                          VYRE_CAP_INTEROP;
+                          VYRE_CAP_INTEROP | VYRE_CAP_SEQUENCES;
   assert_int_equal(info.capabilities & wanted, wanted);
   assert_int_equal(info.capabilities & VYRE_CAP_ALLOC_WHILE_RESIDENT, 0);
   assert_true(info.max_push_bytes >= 128 && info.max_bindings >= 66);

@@ -19,6 +19,7 @@ typedef struct scene {
   vyre_backend_module *module;
   vyre_backend_buffer *buffers[4];
   vyre_backend_pending *pending, *resident;
+  vyre_backend_sequence *sequence;
   vyre_coherent_memory shared;
   uint32_t buffer_count;
   uint32_t values[WORDS], out[WORDS];
@@ -182,6 +183,31 @@ static vyre_status dispatch_together(scene *of, vyre_error *err)
   return status == VYRE_OK ? finish(of, NULL, 0, err) : status;
 }
 
+/* Steps and replays for a graph of one replay and one of many. */
+static vyre_status record_steps(scene *of, vyre_error *err)
+{
+  enum { STEPS = 8 };
+  static vyre_dispatch_desc sums[STEPS];
+  vyre_backend_kernel *kernel = NULL;
+  vyre_status status = find_it(of, "double", &kernel, err);
+  if (status != VYRE_OK)
+    return status;
+  vyre_binding binding = bind_buffer(0, VYRE_READ_WRITE, of->buffers[1], WORDS);
+  for (uint32_t i = 0; i < STEPS; ++i)
+    sums[i] = launch_of(kernel, &binding, 1);
+  const vyre_sequence_desc desc = {.struct_size = sizeof desc,
+                                   .step_count = STEPS,
+                                   .steps = sums,
+                                   .step_stride = sizeof sums[0]};
+  status = backend->sequence_create(of->device, &desc, &of->sequence, err);
+  assert_true((status == VYRE_OK) == (of->sequence != NULL));
+  if (status != VYRE_OK)
+    return status;
+  status = backend->sequence_start(of->device, of->sequence, 17, &of->pending, err);
+  assert_true((status == VYRE_OK) == (of->pending != NULL));
+  return status == VYRE_OK ? finish(of, NULL, 0, err) : status;
+}
+
 static void end_resident(scene *of)
 {
   if (of->shared.host) /* Release: pairs with the acquire of the kernel's poll. */
@@ -208,13 +234,15 @@ static vyre_status stay_resident(scene *of, vyre_error *err)
 
 static const step steps[] = {count_devices, look_at_device, open_it,           load_it,
                              make_buffers,  share_memory,   move_bytes,        lend_memory,
-                             read_clock,    dispatch_bytes, dispatch_together, stay_resident};
+                             read_clock,    dispatch_bytes, dispatch_together, record_steps,
+                             stay_resident};
 
 static void give_back(scene *of)
 {
   end_resident(of);
   backend->pending_release(of->pending);
   backend->pending_release(of->resident);
+  backend->sequence_release(of->device, of->sequence);
   while (of->buffer_count)
     backend->buffer_free(of->device, of->buffers[--of->buffer_count]);
   backend->buffer_free(of->device, of->shared.buffer);
@@ -241,11 +269,12 @@ static void assert_nothing_is_left(const char *what, uint64_t nth)
     print_error("%s %llu: fault: %s\n", what, (unsigned long long)nth, driver->fault(i));
   if (driver->live(NULL) || host_live() || driver->depth() || driver->faults())
     fail_msg("%s %llu: left: context %llu, memory %llu, host memory %llu, pool %llu, stream %llu, "
-             "event %llu, module %llu; blocks %llu, depth %u",
+             "event %llu, module %llu, graph %llu, exec %llu; blocks %llu, depth %u",
              what, (unsigned long long)nth, (unsigned long long)driver->live("context"),
              (unsigned long long)driver->live("memory"), (unsigned long long)driver->live("host"),
              (unsigned long long)driver->live("pool"), (unsigned long long)driver->live("stream"),
              (unsigned long long)driver->live("event"), (unsigned long long)driver->live("module"),
+             (unsigned long long)driver->live("graph"), (unsigned long long)driver->live("exec"),
              (unsigned long long)host_live(), driver->depth());
 }
 
@@ -253,9 +282,9 @@ static void assert_nothing_is_left(const char *what, uint64_t nth)
 static bool is_silent(const char *name)
 {
   static const char *const silent[] = {
-      "cuMemFree",       "cuMemFreeHost",  "cuMemFreeAsync",   "cuStreamDestroy",
-      "cuEventDestroy",  "cuModuleUnload", "cuMemPoolDestroy", "cuDevicePrimaryCtxRelease",
-      "cuCtxPopCurrent",
+      "cuMemFree",       "cuMemFreeHost",  "cuMemFreeAsync",     "cuStreamDestroy",
+      "cuEventDestroy",  "cuModuleUnload", "cuMemPoolDestroy",   "cuDevicePrimaryCtxRelease",
+      "cuCtxPopCurrent", "cuGraphDestroy", "cuGraphExecDestroy",
 #ifdef VYRE_TEST_HIP
       "cuDeviceGetUuid", /* a device of AMD's may have none */
 #endif

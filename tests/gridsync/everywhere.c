@@ -55,13 +55,25 @@ typedef struct way {
   rig *on;
   vyre_route route;
   bool buffers; /* of the device, else host bytes */
+  vyre__recording recording;
 } way;
+
+static const char *recording_name(const way *w)
+{
+  return w->recording == VYRE__RECORDING_ALWAYS  ? ", recorded"
+         : w->recording == VYRE__RECORDING_NEVER ? ", launch by launch"
+                                                 : "";
+}
 
 static bool run_way(const way *w, vyre_program *program, const drawn *d, const plain_result *want,
                     char out_text[RIG_TEXT])
 {
-  return w->buffers ? rig_dispatch_buffers(w->on, program, &d->program, w->route, want, out_text)
-                    : rig_dispatch(w->on, program, &d->program, w->route, want, out_text);
+  bool equal = true;
+  rig_record(w->on, w->recording);
+  equal = w->buffers ? rig_dispatch_buffers(w->on, program, &d->program, w->route, want, out_text)
+                     : rig_dispatch(w->on, program, &d->program, w->route, want, out_text);
+  rig_record(w->on, VYRE__RECORDING_WORTH);
+  return equal;
 }
 
 /* A program of its own; true if it gives what it must. */
@@ -95,9 +107,9 @@ static void report(const way *w, const drawn *d, const char *again, const char *
     shrink(&smaller, still_fails, &same, TRIALS);
   if (run_alone(w, &smaller, smaller_text))
     snprintf(smaller_text, sizeof smaller_text, "it does not fail by itself");
-  fprintf(stderr, "\n%s\n%u threads, route %s, %s\nfirst seen: %s\nmade smaller: %s\n", again,
-          w->on->threads, vyre_route_name(w->route), w->buffers ? "device buffers" : "host bytes",
-          text, smaller_text);
+  fprintf(stderr, "\n%s\n%u threads, route %s%s, %s\nfirst seen: %s\nmade smaller: %s\n", again,
+          w->on->threads, vyre_route_name(w->route), recording_name(w),
+          w->buffers ? "device buffers" : "host bytes", text, smaller_text);
   drawn_print(&smaller, stderr);
   drawn_free(&smaller);
   fail_msg("%s: %s", again, text);
@@ -105,18 +117,31 @@ static void report(const way *w, const drawn *d, const char *again, const char *
 
 /* ---- every way ---- */
 
+/* One route; the resident one recorded and launch by launch. */
+static void every_form(const way *w, vyre_program *program, const drawn *d,
+                       const plain_result *want, const char *again)
+{
+  char text[RIG_TEXT];
+  way forced = *w;
+  for (vyre__recording r = VYRE__RECORDING_ALWAYS; r <= VYRE__RECORDING_NEVER; ++r) {
+    forced.recording = w->route == VYRE_ROUTE_RESIDENT ? r : VYRE__RECORDING_WORTH;
+    if (!run_way(&forced, program, d, want, text))
+      report(&forced, d, again, text);
+    if (w->route != VYRE_ROUTE_RESIDENT)
+      break;
+  }
+}
+
 void everywhere_dispatch(rig *rigs, uint32_t n, vyre_program *const *programs, const drawn *d,
                          bool buffers, const char *again)
 {
   static const vyre_route on_buffers[] = {VYRE_ROUTE_NATIVE, VYRE_ROUTE_RESIDENT};
-  char text[RIG_TEXT];
   plain_result want;
   plain_run(&d->program, false, &want);
   for (uint32_t t = 0; t < n; ++t)
     for (vyre_route route = 0; route < RIG_ROUTES; ++route) {
-      const way w = {&rigs[t], route, false};
-      if (!run_way(&w, programs[t], d, &want, text))
-        report(&w, d, again, text);
+      const way w = {&rigs[t], route, false, VYRE__RECORDING_WORTH};
+      every_form(&w, programs[t], d, &want, again);
     }
   plain_free(&want);
   if (!buffers)
@@ -124,9 +149,8 @@ void everywhere_dispatch(rig *rigs, uint32_t n, vyre_program *const *programs, c
   plain_run(&d->program, true, &want);
   for (uint32_t t = 0; t < n; ++t)
     for (uint32_t i = 0; i < 2; ++i) {
-      const way w = {&rigs[t], on_buffers[i], true};
-      if (!run_way(&w, programs[t], d, &want, text))
-        report(&w, d, again, text);
+      const way w = {&rigs[t], on_buffers[i], true, VYRE__RECORDING_WORTH};
+      every_form(&w, programs[t], d, &want, again);
     }
   plain_free(&want);
 }

@@ -19,8 +19,8 @@ void everywhere_close(rig rigs[EVERYWHERE_RIGS]);
 void everywhere_create(const rig *rigs, uint32_t n, const drawn *d, vyre_program **out_programs);
 
 /*
- * Host bytes on the routes auto, native, resident and host; with `buffers` also device buffers on
- * native and resident.  `again` tells how to come to this program.
+ * Host bytes on the routes auto, native, resident (recorded, and launch by launch) and host; with
+ * `buffers` also device buffers on native and resident.  `again` tells how to come to this program.
  */
 void everywhere_dispatch(rig *rigs, uint32_t n, vyre_program *const *programs, const drawn *d,
                          bool buffers, const char *again);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 rig hard_rigs[HARD_RIGS];
+vyre__recording hard_recording;
 
 int hard_open(void **state)
 {
@@ -14,6 +15,8 @@ int hard_open(void **state)
     if (!rig_open(&hard_rigs[i], threads[i], text)) {
       fprintf(stderr, "%s\n", text);
       return 1;
+    } else {
+      rig_record(&hard_rigs[i], hard_recording);
     }
   return 0;
 }
@@ -104,9 +107,19 @@ static bool fill_state(hard *h)
   return true;
 }
 
-void hard_check(hard *h, uint32_t passes, vyre_converged converged)
+static void check_route(rig *on, vyre_program *program, hard *h, vyre_route route, const char *how)
 {
   char text[RIG_TEXT];
+  if (!rig_dispatch(on, program, &h->program, route, &h->want, text))
+    fail_msg("%u threads, route %s%s: %s", on->threads, vyre_route_name(route), how, text);
+  if (route != VYRE_ROUTE_HOST && fill_state(h) &&
+      !rig_dispatch_buffers(on, program, &h->program, route, &h->want, text))
+    fail_msg("%u threads, route %s%s, device buffers: %s", on->threads, vyre_route_name(route), how,
+             text);
+}
+
+void hard_check(hard *h, uint32_t passes, vyre_converged converged)
+{
   h->want.passes = passes;
   h->want.converged = converged;
   for (uint32_t i = 0; i < HARD_RIGS; ++i) {
@@ -114,12 +127,14 @@ void hard_check(hard *h, uint32_t passes, vyre_converged converged)
     vyre_program *program = hard_create(on, h);
     for (uint32_t round = 0; round < 2; ++round)
       for (vyre_route route = 0; route < RIG_ROUTES; ++route) {
-        if (!rig_dispatch(on, program, &h->program, route, &h->want, text))
-          fail_msg("%u threads, route %s: %s", on->threads, vyre_route_name(route), text);
-        if (route != VYRE_ROUTE_HOST && fill_state(h) &&
-            !rig_dispatch_buffers(on, program, &h->program, route, &h->want, text))
-          fail_msg("%u threads, route %s, device buffers: %s", on->threads, vyre_route_name(route),
-                   text);
+        check_route(on, program, h, route, "");
+        if (route != VYRE_ROUTE_RESIDENT)
+          continue;
+        rig_record(on, VYRE__RECORDING_ALWAYS);
+        check_route(on, program, h, route, ", recorded");
+        rig_record(on, VYRE__RECORDING_NEVER);
+        check_route(on, program, h, route, ", launch by launch");
+        rig_record(on, VYRE__RECORDING_WORTH);
       }
     vyre_program_destroy(program);
   }

@@ -31,6 +31,7 @@ typedef struct hard {
 } hard;
 
 extern rig hard_rigs[HARD_RIGS];
+extern vyre__recording hard_recording; /* what hard_open() forces on them */
 
 /* For cmocka_run_group_tests(): devices of one thread and of three. */
 int hard_open(void **state);
@@ -47,8 +48,9 @@ plain_binding *hard_bind(hard *h, const char *buffer, vyre_access access);
 void hard_want(hard *h, const void *bytes, uint64_t size);
 
 /*
- * Creates it on each rig and dispatches it twice on each route: bytes, passes and convergence are
- * as wanted.  Without ranges also on device buffers.
+ * Creates it on each rig and dispatches it twice on each route, on the resident one also recorded
+ * and launch by launch: bytes, passes and convergence are as wanted.  Without ranges also on device
+ * buffers.
  */
 void hard_check(hard *h, uint32_t passes, vyre_converged converged);
 

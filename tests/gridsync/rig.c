@@ -49,6 +49,11 @@ void rig_close(rig *r)
   memset(r, 0, sizeof *r);
 }
 
+void rig_record(const rig *r, vyre__recording recording)
+{
+  r->device->recording = recording;
+}
+
 /* ---- creating ---- */
 
 typedef struct description {
@@ -177,7 +182,23 @@ static bool may_refuse_native(const plain_program *described)
          (described->segment_count == 1 || described->converge == VYRE_CONVERGE_EXACT);
 }
 
-static bool compare_result(const vyre_dispatch_result *got, vyre_route route,
+/* Forms of the resident route are as they were forced. */
+static bool compare_form(const rig *r, const vyre_dispatch_result *got, char out_text[RIG_TEXT])
+{
+  const bool records = (r->device->info.capabilities & VYRE_CAP_SEQUENCES) != 0;
+  const bool always = r->device->recording == VYRE__RECORDING_ALWAYS;
+  if (got->route != VYRE_ROUTE_RESIDENT || got->form == VYRE_FORM_EMULATED || !got->launches ||
+      r->device->recording == VYRE__RECORDING_WORTH)
+    return true;
+  if (got->form != (records && always ? VYRE_FORM_REPLAYS : VYRE_FORM_LAUNCHES))
+    return differs(out_text, "the form is %u (%s)", got->form, got->reason);
+  if (got->launches % got->passes)
+    return differs(out_text, "%llu launches in %u passes", (unsigned long long)got->launches,
+                   got->passes);
+  return true;
+}
+
+static bool compare_result(const rig *r, const vyre_dispatch_result *got, vyre_route route,
                            const plain_result *want, char out_text[RIG_TEXT])
 {
   if (got->passes != want->passes)
@@ -190,7 +211,7 @@ static bool compare_result(const vyre_dispatch_result *got, vyre_route route,
   if (got->route == VYRE_ROUTE_NATIVE && got->launches > 1)
     return differs(out_text, "native took %llu launches (%s)", (unsigned long long)got->launches,
                    got->reason);
-  return true;
+  return compare_form(r, got, out_text);
 }
 
 static bool compare_bytes(const char *what, const uint8_t *got, uint64_t got_size,
@@ -258,7 +279,7 @@ bool rig_dispatch(rig *r, vyre_program *program, const plain_program *described,
     goto done;
   if (status)
     equal = differs(out_text, "%s: %s (%s)", vyre_status_name(status), err.message, err.fix);
-  equal = equal && compare_result(&result, route, want, out_text) &&
+  equal = equal && compare_result(r, &result, route, want, out_text) &&
           compare_outputs(described, &r->outputs, want, out_text);
   for (uint32_t i = 0; i < count && equal; ++i)
     if (inputs[i].size && memcmp(before[i], inputs[i].data, inputs[i].size) != 0)
@@ -318,7 +339,7 @@ bool rig_dispatch_buffers(const rig *r, vyre_program *program, const plain_progr
     goto done;
   if (status)
     equal = differs(out_text, "%s: %s (%s)", vyre_status_name(status), err.message, err.fix);
-  equal = equal && compare_result(&result, route, want, out_text);
+  equal = equal && compare_result(r, &result, route, want, out_text);
   for (uint32_t i = 0; i < described->buffer_count && equal; ++i)
     if (described->buffers[i].access != VYRE_WORKGROUP)
       equal = compare_buffer(&described->buffers[i], buffers[next++], &want->state[i], out_text);

@@ -5,6 +5,7 @@
 #ifndef VYRE_TESTS_GRIDSYNC_RIG_H
 #define VYRE_TESTS_GRIDSYNC_RIG_H
 
+#include "core/device/device.h"
 #include "tests/gridsync/interpreter.h"
 
 #include <stddef.h>
@@ -22,6 +23,13 @@ typedef struct rig {
 /* A cpu device of so many threads; false: `out_text` says why there is none. */
 bool rig_open(rig *r, uint32_t threads, char out_text[RIG_TEXT]);
 void rig_close(rig *r);
+
+/*
+ * Dispatches on the resident route make single launches, or record and replay from the first pass
+ * on, whatever is worth it; compared are the form and the number of launches, too.  Not while a
+ * dispatch starts.
+ */
+void rig_record(const rig *r, vyre__recording recording);
 
 /* As vyre_program_create(). */
 vyre_status rig_create(const rig *r, const plain_program *program, vyre_program **out_program,

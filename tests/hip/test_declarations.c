@@ -29,6 +29,25 @@ VYRE__HIP_NUMBERS(COMPARE)
 
 _Static_assert(sizeof(hipMemPoolProps) == 88, "a structure of HIP's");
 _Static_assert(sizeof(hipUUID) == 16, "a structure of HIP's");
+_Static_assert(sizeof(hipKernelNodeParams) == 64 && offsetof(hipKernelNodeParams, blockDim) == 0 &&
+                   offsetof(hipKernelNodeParams, extra) == 16 &&
+                   offsetof(hipKernelNodeParams, func) == 24 &&
+                   offsetof(hipKernelNodeParams, gridDim) == 32 &&
+                   offsetof(hipKernelNodeParams, kernelParams) == 48 &&
+                   offsetof(hipKernelNodeParams, sharedMemBytes) == 56,
+               "a structure of HIP's");
+
+/* The calls of graphs, which are looked for by these types. */
+#define IS(name, ...)                                                                              \
+  _Static_assert(__builtin_types_compatible_p(__typeof__(&name), hipError_t (*)(__VA_ARGS__)),     \
+                 "a prototype of HIP's")
+IS(hipGraphCreate, hipGraph_t *, unsigned int);
+IS(hipGraphAddKernelNode, hipGraphNode_t *, hipGraph_t, const hipGraphNode_t *, size_t,
+   const hipKernelNodeParams *);
+IS(hipGraphInstantiateWithFlags, hipGraphExec_t *, hipGraph_t, unsigned long long);
+IS(hipGraphLaunch, hipGraphExec_t, hipStream_t);
+IS(hipGraphExecDestroy, hipGraphExec_t);
+IS(hipGraphDestroy, hipGraph_t);
 #endif
 
 int main(void)

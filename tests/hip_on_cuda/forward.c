@@ -141,6 +141,8 @@ static hipError_t leave_without_object(CUresult code)
 #define STREAM(stream) ((CUstream)(void *)(stream))
 #define EVENT(event) ((CUevent)(void *)(event))
 #define FUNCTION(function) ((CUfunction)(void *)(function))
+#define GRAPH(graph) ((CUgraph)(void *)(graph))
+#define EXEC(exec) ((CUgraphExec)(void *)(exec))
 #define ADDRESS(pointer) ((CUdeviceptr)(uintptr_t)(pointer))
 
 static void *pointer_of(CUdeviceptr address)
@@ -584,4 +586,91 @@ hipError_t hipModuleLaunchCooperativeKernel(hipFunction_t function, unsigned int
   ENTER;
   return leave(vyre__cuda.cuLaunchCooperativeKernel(FUNCTION(function), gx, gy, gz, wx, wy, wz,
                                                     memory, STREAM(stream), parameters));
+}
+
+/* -------- graphs -------- */
+
+hipError_t hipGraphCreate(hipGraph_t *out, unsigned int flags)
+{
+  CUgraph graph = NULL;
+  ENTER;
+  const CUresult code = vyre__cuda.cuGraphCreate(&graph, flags);
+  if (!code)
+    *out = (hipGraph_t)(void *)graph;
+  return leave_with_object(code);
+}
+
+hipError_t hipGraphDestroy(hipGraph_t graph)
+{
+  ENTER;
+  return leave_without_object(vyre__cuda.cuGraphDestroy(GRAPH(graph)));
+}
+
+hipError_t hipGraphAddKernelNode(hipGraphNode_t *out, hipGraph_t graph,
+                                 const hipGraphNode_t *before, size_t count,
+                                 const hipKernelNodeParams *launch)
+{
+  CUDA_KERNEL_NODE_PARAMS theirs;
+  CUgraphNode node = NULL, first = count ? (CUgraphNode)(void *)before[0] : NULL;
+  if (count > 1) /* the plugin never does */
+    return 1;
+  memset(&theirs, 0, sizeof theirs);
+  theirs.func = (CUfunction)launch->func;
+  theirs.gridDimX = launch->gridDim.x;
+  theirs.gridDimY = launch->gridDim.y;
+  theirs.gridDimZ = launch->gridDim.z;
+  theirs.blockDimX = launch->blockDim.x;
+  theirs.blockDimY = launch->blockDim.y;
+  theirs.blockDimZ = launch->blockDim.z;
+  theirs.sharedMemBytes = launch->sharedMemBytes;
+  theirs.kernelParams = launch->kernelParams;
+  theirs.extra = launch->extra;
+  ENTER;
+  const CUresult code =
+      vyre__cuda.cuGraphAddKernelNode(&node, GRAPH(graph), &first, count, &theirs);
+  if (!code)
+    *out = (hipGraphNode_t)(void *)node;
+  return leave(code);
+}
+
+/* The context is current.  HIP's is ready to be launched, a CUDA driver is asked to send it. */
+static CUresult send(CUgraphExec exec)
+{
+  CUstream stream = NULL;
+  CUresult code = vyre__cuda.cuStreamCreateWithPriority(&stream, VYRE__CU_STREAM_NON_BLOCKING, 0);
+  if (code)
+    return code;
+  code = vyre__cuda.cuGraphUpload(exec, stream);
+  if (!code)
+    code = vyre__cuda.cuStreamSynchronize(stream);
+  vyre__cuda.cuStreamDestroy(stream);
+  return code;
+}
+
+hipError_t hipGraphInstantiateWithFlags(hipGraphExec_t *out, hipGraph_t graph,
+                                        unsigned long long flags)
+{
+  CUgraphExec exec = NULL;
+  ENTER;
+  CUresult code = vyre__cuda.cuGraphInstantiate(&exec, GRAPH(graph), flags);
+  if (!code) {
+    code = send(exec);
+    if (code)
+      vyre__cuda.cuGraphExecDestroy(exec);
+    else
+      *out = (hipGraphExec_t)(void *)exec;
+  }
+  return leave_with_object(code);
+}
+
+hipError_t hipGraphExecDestroy(hipGraphExec_t exec)
+{
+  ENTER;
+  return leave_without_object(vyre__cuda.cuGraphExecDestroy(EXEC(exec)));
+}
+
+hipError_t hipGraphLaunch(hipGraphExec_t exec, hipStream_t stream)
+{
+  ENTER;
+  return leave(vyre__cuda.cuGraphLaunch(EXEC(exec), STREAM(stream)));
 }

@@ -39,7 +39,10 @@ typedef enum fake_kind {
   FAKE_STREAM,
   FAKE_EVENT,
   FAKE_MODULE,
+  FAKE_GRAPH,
+  FAKE_EXEC,
   FAKE_FUNCTION, /* lives as long as its module, not counted */
+  FAKE_NODE,     /* as long as its graph, likewise */
   FAKE_KINDS
 } fake_kind;
 
@@ -91,7 +94,10 @@ typedef struct fake_run {
   uint32_t groups[3], workgroup[3], workgroup_memory;
   uint64_t addresses[32];
   vyre__gpu_launch launch;
-  CUresult ends; /* what it ends with */
+  bool cooperative;
+  uint64_t graph;   /* the number of the exec that it is of, 0 for none */
+  const bool *sent; /* whether that has come to the device, NULL for none */
+  CUresult ends;    /* what it ends with */
   uint64_t record;
 } fake_run;
 
@@ -108,7 +114,15 @@ struct fake_function {
   fake_function *next;
 };
 
-typedef enum fake_op_kind { OP_COPY, OP_FILL, OP_RECORD, OP_WAIT, OP_RUN, OP_FREE } fake_op_kind;
+typedef enum fake_op_kind {
+  OP_COPY,
+  OP_FILL,
+  OP_RECORD,
+  OP_WAIT,
+  OP_RUN,
+  OP_FREE,
+  OP_UPLOAD
+} fake_op_kind;
 
 struct fake_op {
   fake_op *next;
@@ -123,6 +137,7 @@ struct fake_op {
   uint64_t generation;
   fake_memory *memory;
   fake_run *run;
+  bool *sent; /* of an upload */
 };
 
 /* -------- fake_state.c -------- */
@@ -198,9 +213,21 @@ bool fake_pinned(const void *host, uint64_t size);
 void fake_memory_free(fake_memory *memory);
 void fake_memory_drop_all(fake_context *context);
 
+/* -------- fake_code.c, with the lock held -------- */
+
+/* Fills `run` in from what a launch is called with, or says why that is none. */
+CUresult fake_run_fill(fake_run *run, CUfunction handle, const unsigned groups[3],
+                       const unsigned workgroup[3], unsigned shared, void **parameters);
+/* Records a copy of it and puts it on the stream. */
+void fake_run_push(const fake_run *model, fake_stream *stream);
+
 /* -------- fake_stream.c -------- */
 
-/* With the lock held: puts a copy of `model` on the stream; ends the call. */
+/* With the lock held: puts a copy of `model` on the stream. */
+void fake_push(fake_stream *stream, const fake_op *model);
+/* With the lock held: waits for what was put last, unless told to defer; ends the call. */
+CUresult fake_settle(const fake_stream *stream);
+/* Both. */
 CUresult fake_put(CUstream handle, const fake_op *model);
 /* Waits until all streams of the context are idle. */
 void fake_drain(fake_context *context);

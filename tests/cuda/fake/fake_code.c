@@ -197,65 +197,81 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *groups, CUfunction han
 
 /* -------- launches -------- */
 
-typedef struct shape {
-  unsigned groups[3], workgroup[3], shared;
-  bool cooperative;
-} shape;
-
-static CUresult check_shape(const fake_function *function, const shape *of)
+static CUresult check_shape(const fake_function *function, const fake_run *run)
 {
   const int *attributes = fake.attributes[function->object.context->device];
-  const uint64_t items = (uint64_t)of->workgroup[0] * of->workgroup[1] * of->workgroup[2];
+  const uint64_t items = (uint64_t)run->workgroup[0] * run->workgroup[1] * run->workgroup[2];
   for (int i = 0; i < 3; ++i)
-    if (!of->groups[i] || !of->workgroup[i] ||
-        of->groups[i] > (unsigned)attributes[VYRE__CU_DEVICE_MAX_GRID_DIM_X + i] ||
-        of->workgroup[i] > (unsigned)attributes[VYRE__CU_DEVICE_MAX_BLOCK_DIM_X + i])
+    if (!run->groups[i] || !run->workgroup[i] ||
+        run->groups[i] > (unsigned)attributes[VYRE__CU_DEVICE_MAX_GRID_DIM_X + i] ||
+        run->workgroup[i] > (unsigned)attributes[VYRE__CU_DEVICE_MAX_BLOCK_DIM_X + i])
       return 1;
-  if (items > 1024 || of->shared > (unsigned)function->dynamic_limit)
+  if (items > 1024 || run->workgroup_memory > (unsigned)function->dynamic_limit)
     return 1;
-  if (of->cooperative && (uint64_t)of->groups[0] * of->groups[1] * of->groups[2] >
-                             (uint64_t)occupancy(function, (uint32_t)items, of->shared) *
-                                 (unsigned)attributes[VYRE__CU_DEVICE_MULTIPROCESSORS])
+  if (run->cooperative &&
+      (uint64_t)run->groups[0] * run->groups[1] * run->groups[2] >
+          (uint64_t)occupancy(function, (uint32_t)items, run->workgroup_memory) *
+              (unsigned)attributes[VYRE__CU_DEVICE_MULTIPROCESSORS])
     return 720;
   return 0;
 }
 
-/* With the lock held; ends the call. */
-static CUresult launch(CUfunction handle, const shape *of, CUstream stream, void **parameters)
+CUresult fake_run_fill(fake_run *run, CUfunction handle, const unsigned groups[3],
+                       const unsigned workgroup[3], unsigned shared, void **parameters)
 {
   fake_function *function = touch(handle);
-  const fake_stream *on = fake_take(stream, FAKE_STREAM);
-  CUresult code = !function || !on ? 400 : check_shape(function, of);
-  if (!code && (!parameters || function->parameters > 32))
-    code = 1;
-  if (code)
-    return fake_end(code);
-  fake_run *run = calloc(1, sizeof *run);
-  fake_launch_record record = {.cooperative = of->cooperative,
-                               .parameters = function->parameters,
-                               .stream = on->object.number,
-                               .workgroup_memory = of->shared};
-  if (!run)
-    abort();
+  if (!function)
+    return 400;
   run->function = function;
   run->context = function->object.context;
+  run->workgroup_memory = shared;
+  memcpy(run->groups, groups, sizeof run->groups);
+  memcpy(run->workgroup, workgroup, sizeof run->workgroup);
+  const CUresult code = check_shape(function, run);
+  if (code || !parameters || function->parameters > 32)
+    return code ? code : 1;
   for (uint32_t i = 0; i < function->parameters; ++i)
     memcpy(&run->addresses[i], parameters[i], sizeof run->addresses[i]);
   memcpy(&run->launch, parameters[function->parameters], sizeof run->launch);
-  memcpy(run->groups, of->groups, sizeof run->groups);
-  memcpy(run->workgroup, of->workgroup, sizeof run->workgroup);
-  run->workgroup_memory = of->shared;
-  snprintf(record.name, sizeof record.name, "%s", function->name);
-  memcpy(record.groups, of->groups, sizeof record.groups);
-  memcpy(record.workgroup, of->workgroup, sizeof record.workgroup);
-  memcpy(record.addresses, run->addresses, sizeof record.addresses);
   if (memcmp(run->launch.groups, run->groups, sizeof run->groups) != 0)
     fake_fault("%s: the launch structure names other groups than the launch", function->name);
+  return 0;
+}
+
+void fake_run_push(const fake_run *model, fake_stream *stream)
+{
+  fake_run *run = malloc(sizeof *run);
+  fake_launch_record record = {.cooperative = model->cooperative,
+                               .parameters = model->function->parameters,
+                               .stream = stream->object.number,
+                               .graph = model->graph,
+                               .workgroup_memory = model->workgroup_memory};
+  if (!run)
+    abort();
+  *run = *model;
+  snprintf(record.name, sizeof record.name, "%s", run->function->name);
+  memcpy(record.groups, run->groups, sizeof record.groups);
+  memcpy(record.workgroup, run->workgroup, sizeof record.workgroup);
+  memcpy(record.addresses, run->addresses, sizeof record.addresses);
   run->record = fake_record(&record);
   run->ends = fake.next_kernel;
   fake.next_kernel = 0;
   const fake_op op = {.kind = OP_RUN, .run = run};
-  return fake_put(stream, &op);
+  fake_push(stream, &op);
+}
+
+/* With the lock held; ends the call. */
+static CUresult launch(CUfunction handle, const unsigned groups[3], const unsigned workgroup[3],
+                       unsigned shared, CUstream stream, void **parameters, bool cooperative)
+{
+  fake_stream *on = fake_take(stream, FAKE_STREAM);
+  fake_run run = {.cooperative = cooperative};
+  const CUresult code =
+      on ? fake_run_fill(&run, handle, groups, workgroup, shared, parameters) : 400;
+  if (code)
+    return fake_end(code);
+  fake_run_push(&run, on);
+  return fake_settle(on);
 }
 
 CUresult cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy, unsigned int gz,
@@ -263,8 +279,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int gx, unsigned int gy, u
                         CUstream stream, void **parameters, void **extra)
 {
   BEGIN(FAKE_cuLaunchKernel, NEEDS_CONTEXT, "%u,%u,%u %u,%u,%u %u", gx, gy, gz, wx, wy, wz, shared);
-  const shape of = {{gx, gy, gz}, {wx, wy, wz}, shared, false};
-  return extra ? fake_end(1) : launch(function, &of, stream, parameters);
+  const unsigned groups[3] = {gx, gy, gz}, workgroup[3] = {wx, wy, wz};
+  return extra ? fake_end(1)
+               : launch(function, groups, workgroup, shared, stream, parameters, false);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gx, unsigned int gy,
@@ -274,6 +291,6 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int gx, unsigne
 {
   BEGIN(FAKE_cuLaunchCooperativeKernel, NEEDS_CONTEXT, "%u,%u,%u %u,%u,%u %u", gx, gy, gz, wx, wy,
         wz, shared);
-  const shape of = {{gx, gy, gz}, {wx, wy, wz}, shared, true};
-  return launch(function, &of, stream, parameters);
+  const unsigned groups[3] = {gx, gy, gz}, workgroup[3] = {wx, wy, wz};
+  return launch(function, groups, workgroup, shared, stream, parameters, true);
 }

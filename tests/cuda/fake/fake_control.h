@@ -26,6 +26,7 @@ typedef struct fake_launch_record {
   uint32_t parameters; /* addresses; the launch structure is one more */
   uint64_t addresses[32];
   uint64_t stream; /* the number of the stream, from 1 */
+  uint64_t graph;  /* the number of the exec whose node it was, 0 for none */
 } fake_launch_record;
 
 typedef struct fake_cuda_control {
@@ -47,14 +48,15 @@ typedef struct fake_cuda_control {
    * Without the right context current, a handle that is not or no longer valid, the default stream,
    * a pageable asynchronous copy, a stream that is not non-blocking, a call that waits for the
    * device while a resident kernel runs, code first touched meanwhile, a context released with
-   * live objects in it.
+   * live objects in it, a node that does not wait for the one before it, a graph that runs and
+   * was not uploaded before.
    */
   uint64_t (*faults)(void);
   const char *(*fault)(uint64_t i);
 
   /* -------- resources -------- */
-  /* Of a kind: "context" (retained), "memory", "host", "pool", "stream", "event", "module"; of all
-     for NULL. */
+  /* Of a kind: "context" (retained), "memory", "host", "pool", "stream", "event", "module",
+     "graph", "exec"; of all for NULL. */
   uint64_t (*live)(const char *kind);
   /* Contexts on this thread's stack. */
   uint32_t (*depth)(void);

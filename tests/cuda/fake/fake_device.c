@@ -158,7 +158,8 @@ static uint32_t count_objects(const fake_context *context)
   uint32_t count = 0;
   for (const fake_object *object = fake.objects; object; object = object->next)
     count += object->context == context && !object->dead && object->kind != FAKE_CONTEXT &&
-             object->kind != FAKE_FUNCTION && object->kind != FAKE_POOL;
+             object->kind != FAKE_FUNCTION && object->kind != FAKE_NODE &&
+             object->kind != FAKE_POOL;
   return count;
 }
 

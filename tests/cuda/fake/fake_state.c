@@ -32,8 +32,9 @@ static const char *const names[FAKE_IDS + 1] = {
 #undef VYRE_CUDA_ENTRY
 };
 
-static const char *const kinds[FAKE_KINDS] = {"context", "memory", "host",   "pool",
-                                              "stream",  "event",  "module", "function"};
+static const char *const kinds[FAKE_KINDS] = {"context", "memory",   "host",   "pool",
+                                              "stream",  "event",    "module", "graph",
+                                              "exec",    "function", "node"};
 
 /* -------- the machine -------- */
 

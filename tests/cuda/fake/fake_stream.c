@@ -40,6 +40,8 @@ static fake_op *next_op(const fake_stream *stream)
 static void run_kernel(fake_stream *stream, fake_run *run)
 {
   CUresult code = run->ends;
+  if (run->sent && !*run->sent)
+    fake_fault("a graph runs that has not come to the device");
   if (!code && run->function->kernel) {
     const bool resident = run->function->resident;
     fake.resident += resident;
@@ -95,6 +97,9 @@ static void run_op(fake_stream *stream, fake_op *op)
     if (!op->memory->object.dead)
       fake_memory_free(op->memory);
     break;
+  case OP_UPLOAD:
+    *op->sent = true;
+    break;
   case OP_WAIT:
     break;
   }
@@ -133,9 +138,8 @@ static bool is_stuck(const fake_stream *stream)
   return stream->resident || fake.held || (stream->first && waits_for_event(stream->first));
 }
 
-CUresult fake_put(CUstream handle, const fake_op *model)
+void fake_push(fake_stream *stream, const fake_op *model)
 {
-  fake_stream *stream = (fake_stream *)(void *)handle;
   fake_op *op = malloc(sizeof *op);
   if (!op)
     abort();
@@ -144,11 +148,22 @@ CUresult fake_put(CUstream handle, const fake_op *model)
   *stream->last = op;
   stream->last = &op->next;
   pthread_cond_broadcast(&fake.moved);
-  const uint64_t number = op->number;
+}
+
+CUresult fake_settle(const fake_stream *stream)
+{
+  const uint64_t number = stream->put;
   while (!fake.deferred && stream->finished < number && !is_stuck(stream))
     wait_moved();
   /* What the operation itself has done wrong is told by a later call. */
   return fake_end(0);
+}
+
+CUresult fake_put(CUstream handle, const fake_op *model)
+{
+  fake_stream *stream = (fake_stream *)(void *)handle;
+  fake_push(stream, model);
+  return fake_settle(stream);
 }
 
 static void allow_all(void)

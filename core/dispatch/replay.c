@@ -1,0 +1,209 @@
+/* replay.c - the launches of a pass recorded once and replayed; see replay.h. */
+#include "core/dispatch/replay.h"
+
+#include "core/dispatch/steps.h"
+
+#include <stdio.h>
+
+/* A sequence of the plugin's; freed as a buffer is, while nothing is resident that it would wait
+   for. */
+struct vyre__recorded {
+  vyre__deferred freeing;
+  vyre_device *device; /* retained */
+  uint64_t generation;
+  vyre_backend_sequence *handle;
+  uint32_t steps;
+};
+
+/* ---- is it worth it? ---- */
+
+static bool can_record(const vyre_device *device)
+{
+  return (device->info.capabilities & VYRE_CAP_SEQUENCES) &&
+         VYRE__HAS_SLOT(device->backend, sequence_create) &&
+         device->recording != VYRE__RECORDING_NEVER;
+}
+
+/* Launches that are saved by recording, as seen before pass `pass`; a tested run shows by what it
+   has made already how long it is. */
+static uint64_t savings(const vyre_pending *pending, uint64_t steps, uint64_t launches,
+                        uint32_t pass)
+{
+  if (pending->tested)
+    return steps > 1 ? launches : 0; /* of one step each pass is one start either way */
+  return steps * (pending->options.iterations - pass);
+}
+
+static bool is_worth_it(const vyre_pending *pending, uint64_t steps, uint64_t launches,
+                        uint32_t pass)
+{
+  return steps && steps <= UINT32_MAX &&
+         (pending->program->device->recording == VYRE__RECORDING_ALWAYS ||
+          savings(pending, steps, launches, pass) >= VYRE__REPLAY_WORTH);
+}
+
+/* Relaxed, both: it says the same whenever it is seen, and is only asked to save a call. */
+static bool was_refused(const vyre_program *program)
+{
+  return __atomic_load_n(&program->unrecordable, __ATOMIC_RELAXED) != 0;
+}
+
+static void keep_refusal(vyre_pending *pending, vyre_status status, const vyre_error *said)
+{
+  vyre_program *program = pending->program;
+  snprintf(pending->unrecorded, sizeof pending->unrecorded, "%.100s",
+           said->message[0] ? said->message : vyre_status_name(status));
+  if (status == VYRE_ERROR_UNSUPPORTED)
+    __atomic_store_n(&program->unrecordable, 1, __ATOMIC_RELAXED);
+  vyre__context_log(program->device->context, VYRE_LOG_INFO,
+                    "program '%.200s': a pass was not recorded: %s", program->name,
+                    pending->unrecorded);
+}
+
+/* ---- recording ---- */
+
+/* Nobody uses it any more.  In a child it is only forgotten. */
+static void free_now(vyre__deferred *node)
+{
+  vyre__recorded *recorded = VYRE__OWNER(vyre__recorded, freeing, node);
+  vyre_device *device = recorded->device;
+  const vyre_allocator allocator = device->allocator;
+  if (recorded->handle && vyre__context_is_ours(device->context))
+    device->backend->sequence_release(vyre__device_handle(device, recorded->generation),
+                                      recorded->handle);
+  vyre__deallocate(&allocator, recorded);
+  vyre__device_release(device);
+}
+
+static vyre_status create(vyre_pending *pending, const vyre__steps *steps, vyre__recorded *recorded,
+                          vyre_error *err)
+{
+  vyre_device *device = pending->program->device;
+  vyre_sequence_desc desc = {.struct_size = sizeof desc, .step_stride = sizeof *steps->descs};
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre_status status = VYRE_OK;
+  desc.steps = steps->descs;
+  desc.step_count = recorded->steps = steps->count;
+  status = device->backend->sequence_create(device->handle, &desc, &recorded->handle, &said);
+  status = vyre__device_result(device, "sequence_create", status, &said, err);
+  if (status == VYRE_OK && !recorded->handle)
+    status =
+        VYRE_FAIL(err, VYRE_ERROR_INTERNAL,
+                  "use another version of the plugin, and report this to its author",
+                  "plugin %s returned no sequence and reported no error", device->backend->name);
+  return status;
+}
+
+/* The device is held quiet. */
+static vyre_status record(vyre_pending *pending, bool with_test, vyre_error *err)
+{
+  vyre_device *device = pending->program->device;
+  vyre__recorded *recorded = vyre__allocate_zeroed(&device->allocator, 1, sizeof *recorded);
+  vyre__steps steps = {0};
+  vyre_status status = VYRE_OK;
+  if (!recorded)
+    return VYRE_FAIL_MEMORY(err, "a recorded pass");
+  status = vyre__steps_describe(pending, with_test, &steps, err);
+  if (status == VYRE_OK)
+    status = create(pending, &steps, recorded, err);
+  vyre__steps_free(pending, &steps);
+  if (status != VYRE_OK) {
+    vyre__deallocate(&device->allocator, recorded);
+    return status;
+  }
+  recorded->device = device;
+  recorded->generation = pending->program->generation;
+  vyre__device_retain(device);
+  pending->recorded = recorded;
+  return VYRE_OK;
+}
+
+vyre_status vyre__replay_consider(vyre_pending *pending, bool with_test, vyre_error *err)
+{
+  vyre_device *device = pending->program->device;
+  const uint64_t steps = vyre__plan_launches(pending, with_test);
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre_status status = VYRE_OK;
+  if (pending->recorded || pending->unrecorded[0] || !can_record(device) ||
+      was_refused(pending->program) ||
+      !is_worth_it(pending, steps, pending->result.launches, pending->pass))
+    return VYRE_OK;
+  if (!vyre__device_hold_quiet(device)) /* an engine would have to leave for it */
+    return VYRE_OK;
+  status = record(pending, with_test, &said);
+  vyre__device_resume(device);
+  if (status == VYRE_ERROR_DEVICE_LOST)
+    return vyre__error_copy(err, &said);
+  /* Single launches go on, and say which segment it was if it is a segment's fault. */
+  if (status != VYRE_OK)
+    keep_refusal(pending, status, &said);
+  return VYRE_OK;
+}
+
+void vyre__replay_forget(vyre_pending *pending)
+{
+  vyre__recorded *recorded = pending->recorded;
+  pending->recorded = NULL;
+  pending->unrecorded[0] = '\0';
+  if (!recorded)
+    return;
+  recorded->freeing.run = free_now;
+  if (vyre__context_is_ours(recorded->device->context))
+    vyre__device_retire(recorded->device, &recorded->freeing);
+  else
+    free_now(&recorded->freeing);
+}
+
+/* ---- replaying ---- */
+
+/* Passes of the next start; at least one is left. */
+static uint32_t next_times(const vyre_pending *pending)
+{
+  const uint32_t left = pending->options.iterations - (pending->pass - 1);
+  const uint32_t most = VYRE__REPLAY_LAUNCHES / pending->recorded->steps;
+  if (pending->tested || !most)
+    return 1;
+  return left < most ? left : most;
+}
+
+vyre_status vyre__replay_start(vyre_pending *pending, vyre_error *err)
+{
+  vyre_device *device = pending->program->device;
+  const uint32_t times = next_times(pending);
+  vyre__launched launched = {NULL, VYRE__STEP_REPLAY, pending->pass, times};
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre_status status = device->backend->sequence_start(device->handle, pending->recorded->handle,
+                                                       times, &launched.handle, &said);
+  status = vyre__flight_add(pending, "sequence_start", status, &said, &launched, err);
+  if (status != VYRE_OK)
+    return status;
+  pending->result.form = VYRE_FORM_REPLAYS;
+  pending->result.launches += (uint64_t)pending->recorded->steps * times;
+  pending->launched = times - 1 == pending->options.iterations - pending->pass;
+  pending->pass += times;
+  return VYRE_OK;
+}
+
+/* ---- in words ---- */
+
+void vyre__replay_plan(const vyre_pending *pending, bool with_test, char *out_text, size_t size)
+{
+  const uint64_t steps = vyre__plan_launches(pending, with_test);
+  out_text[0] = '\0';
+  if (!can_record(pending->program->device) ||
+      !is_worth_it(pending, steps, pending->tested ? UINT64_MAX : 0, 1))
+    return;
+  if (was_refused(pending->program))
+    snprintf(out_text, size, ", one by one: the plugin has refused to record them");
+  else if (pending->tested && pending->program->device->recording == VYRE__RECORDING_WORTH)
+    snprintf(out_text, size, ", recorded after %u launches and then replayed", VYRE__REPLAY_WORTH);
+  else
+    snprintf(out_text, size, ", recorded once and replayed");
+}
+
+void vyre__replay_reason(const vyre_pending *pending, char *out_text, size_t size)
+{
+  out_text[0] = '\0';
+  if (pending->unrecorded[0])
+    snprintf(out_text, size, "; not recorded: %s", pending->unrecorded);
+}
