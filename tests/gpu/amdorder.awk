@@ -234,8 +234,10 @@ function finish(b, k, changed, out, n, to, in_state) {
     complain(want_inv " acquires at system scope, and " inv " invalidates", "")
   if (kept < asked)
     complain(asked " waits were asked for, and there are " kept, "")
+  if (entry !~ /^vyre_entry_/)
+    return # a function that a debug build calls
   printf "ORDER %s %s %d %d %d %d\n", file, entry, want_back, want_inv, back, inv
-  kernels += entry ~ /^vyre_entry_/
+  kernels += 1
 }
 
 BEGIN {
