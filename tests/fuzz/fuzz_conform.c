@@ -28,10 +28,9 @@ const char *conform_profile_name(conform_profile profile)
   return "core";
 }
 
-json_t *conform_json(const conform_options *options, const conform_results *results,
-                     const conform_exceptions *exceptions)
+json_t *conform_json(const conform_results *results, const conform_exceptions *exceptions)
 {
-  (void)options, (void)results, (void)exceptions;
+  (void)results, (void)exceptions;
   return NULL;
 }
 
