@@ -836,9 +836,6 @@ typedef struct vyre_ring_span {
 } vyre_ring_span;
 
 VYRE_API uint64_t vyre_ring_span_ticket(const vyre_ring_span *span, uint32_t i);
-/* As enqueue_many: as many of `n` as fit, described by `*out_span`. */
-VYRE_API vyre_status vyre_ring_enqueue_span(vyre_ring *ring, const vyre_work_item *items,
-                                            uint32_t n, vyre_ring_span *out_span);
 /*
  * As claim_many, up to `max`, but nothing behind a place that holds less than seven: a span ends
  * with a single item, and with a batch that does not fill its places.  OK if at least one (or max

@@ -307,3 +307,11 @@ vyre_status vyre_ring_claim_span(vyre_ring *ring, vyre_work_item *out_items, uin
   *out_span = span;
   return VYRE_OK;
 }
+
+uint64_t vyre_ring_span_ticket(const vyre_ring_span *span, uint32_t i)
+{
+  const uint64_t item = (uint64_t)vyre__ring_index_of(span->first) + i;
+  return vyre__ring_ticket(
+      vyre__ring_step(vyre__ring_position_of(span->first), item / VYRE_RING_CELL_ITEMS),
+      (uint32_t)(item % VYRE_RING_CELL_ITEMS));
+}

@@ -172,35 +172,25 @@ vyre_status vyre_ring_enqueue(vyre_ring *ring, const vyre_work_item *item, uint6
   return VYRE_OK;
 }
 
-/* Takes places for up to `n` items and publishes them; OK with an empty span for none. */
-static vyre_status put_many(vyre_ring *ring, const vyre_work_item *items, uint32_t n,
-                            vyre__ring_span *out_span)
+vyre_status vyre_ring_enqueue_many(vyre_ring *ring, const vyre_work_item *items, uint32_t n,
+                                   uint64_t *out_tickets, uint32_t *out_n)
 {
   const uint64_t most = (ring ? ring->capacity_mask + 1 : 0) * VYRE_RING_CELL_ITEMS;
+  vyre__ring_span span = {0};
   vyre_status status;
   if (!ring || (!items && n))
     return VYRE_ERROR_INVALID_ARGUMENT;
   if (n > most)
     n = (uint32_t)most;
-  if (!n)
-    return VYRE_OK;
-  vyre__touch_to_read(items, (uint64_t)n * sizeof *items);
-  status = vyre__ring_reserve(ring, n, out_span);
-  if (status != VYRE_OK)
-    return status;
-  for (uint32_t k = 0; k < out_span->places; ++k)
-    vyre__ring_publish(ring, out_span, k, items);
-  vyre__ring_published(ring);
-  return VYRE_OK;
-}
-
-vyre_status vyre_ring_enqueue_many(vyre_ring *ring, const vyre_work_item *items, uint32_t n,
-                                   uint64_t *out_tickets, uint32_t *out_n)
-{
-  vyre__ring_span span = {0};
-  const vyre_status status = put_many(ring, items, n, &span);
-  if (status != VYRE_OK)
-    return status;
+  if (n) {
+    vyre__touch_to_read(items, (uint64_t)n * sizeof *items);
+    status = vyre__ring_reserve(ring, n, &span);
+    if (status != VYRE_OK)
+      return status;
+    for (uint32_t k = 0; k < span.places; ++k)
+      vyre__ring_publish(ring, &span, k, items);
+    vyre__ring_published(ring);
+  }
   for (uint32_t k = 0; out_tickets && k < span.places; ++k)
     out_tickets =
         vyre__name_items(out_tickets, vyre__ring_ticket(vyre__ring_step(span.position, k), 0),
@@ -208,28 +198,4 @@ vyre_status vyre_ring_enqueue_many(vyre_ring *ring, const vyre_work_item *items,
   if (out_n)
     *out_n = span.items;
   return VYRE_OK;
-}
-
-vyre_status vyre_ring_enqueue_span(vyre_ring *ring, const vyre_work_item *items, uint32_t n,
-                                   vyre_ring_span *out_span)
-{
-  vyre__ring_span span = {0};
-  vyre_status status;
-  if (!out_span)
-    return VYRE_ERROR_INVALID_ARGUMENT;
-  status = put_many(ring, items, n, &span);
-  if (status != VYRE_OK)
-    return status;
-  out_span->first = vyre__ring_ticket(span.position, 0);
-  out_span->count = span.items;
-  out_span->ends_cell = 1;
-  return VYRE_OK;
-}
-
-uint64_t vyre_ring_span_ticket(const vyre_ring_span *span, uint32_t i)
-{
-  const uint64_t item = (uint64_t)vyre__ring_index_of(span->first) + i;
-  return vyre__ring_ticket(
-      vyre__ring_step(vyre__ring_position_of(span->first), item / VYRE_RING_CELL_ITEMS),
-      (uint32_t)(item % VYRE_RING_CELL_ITEMS));
 }

@@ -1,7 +1,6 @@
 /*
- * Producers and consumers lap a small ring, with single calls, batches and spans mixed on both
- * sides and threads that give way at random hook points: every item exactly once, whole, and in
- * order.
+ * Producers and consumers lap a small ring, with single calls, lists and spans mixed and threads
+ * that give way at random hook points: every item exactly once, whole, and in order.
  *
  * Every ticket has a place in three logs: what its producer put in, what its consumer took out, and
  * what its finisher made of it.  Equal logs mean that nothing was lost, doubled or exchanged.  The
@@ -87,24 +86,10 @@ static void expect_gate(const stress *s, uint64_t ticket)
     EXPECT(s->taken[slot] == 0 || s->result[slot] == mix(slot));
 }
 
-/* The tickets of a span, as a call with a list would have told them. */
-static uint32_t list_span(const vyre_ring_span *span, uint64_t *tickets)
-{
-  for (uint32_t i = 0; i < span->count; ++i)
-    tickets[i] = vyre_ring_span_ticket(span, i);
-  return span->count;
-}
-
-static vyre_status put_some(stress *s, const vyre_work_item *items, uint32_t n, bool span,
-                            uint64_t *tickets, uint32_t *out_n)
+static vyre_status put_some(stress *s, const vyre_work_item *items, uint32_t n, uint64_t *tickets,
+                            uint32_t *out_n)
 {
   *out_n = 1;
-  if (span) {
-    vyre_ring_span out = {0};
-    const vyre_status status = vyre_ring_enqueue_span(s->ring, items, n, &out);
-    *out_n = list_span(&out, tickets);
-    return status;
-  }
   if (n > 1)
     return vyre_ring_enqueue_many(s->ring, items, n, tickets, out_n);
   return s->waits ? vyre_ring_enqueue_wait(s->ring, items, PATIENCE, tickets)
@@ -126,7 +111,7 @@ static void produce(stress *s, uint32_t producer)
       n = 1;
     for (uint32_t i = 0; i < n; ++i)
       items[i] = item_of(producer, number + i);
-    status = put_some(s, items, n, next_random(&random) % 4 == 0, tickets, &got);
+    status = put_some(s, items, n, tickets, &got);
     if (s->unfinished && *watch != UINT64_MAX)
       (void)seen_done(s, *watch);
     if (status == VYRE_ERROR_QUEUE_FULL) {
@@ -194,6 +179,14 @@ static void finish_span(stress *s, vyre_ring_span *span, uint64_t *random)
   if (next_random(random) % 4 == 0)
     vyre_ring_mark_done_span(s->ring, span);
   span->count = 0;
+}
+
+/* The tickets of a span, as a call with a list would have told them. */
+static uint32_t list_span(const vyre_ring_span *span, uint64_t *tickets)
+{
+  for (uint32_t i = 0; i < span->count; ++i)
+    tickets[i] = vyre_ring_span_ticket(span, i);
+  return span->count;
 }
 
 static vyre_status take_some(stress *s, vyre_work_item *items, uint64_t *tickets, uint32_t n,
