@@ -24,8 +24,11 @@ void ring_pin(uint32_t index, uint32_t threads);
 
 /* ---- ring_ours.c ---- */
 
-/* Row A: completion and waiting off, as the peers have neither.  Row B: both on. */
-extern const bench_contestant ring_row_a, ring_row_a_again, ring_row_b;
+/*
+ * Row A: completion and waiting off, as the peers have neither.  Row B: both on; items are marked
+ * done by their tickets, or by the span that describes what came.
+ */
+extern const bench_contestant ring_row_a, ring_row_a_again, ring_row_b, ring_row_b_span;
 
 /* ---- ring_peers.c ---- */
 

@@ -46,7 +46,7 @@ static void *create_b(uint32_t capacity)
   return create(capacity, VYRE_WAITING_ON, VYRE_COMPLETION_BY_TICKET);
 }
 
-/* Everything is marked done as soon as it is there. */
+/* Everything is marked done as soon as it is there: by tickets, or by the span of what came. */
 BENCH_INLINE uint32_t pop_b(void *ring, vyre_work_item *items, uint32_t max)
 {
   uint64_t tickets[BENCH_BATCH_MAX];
@@ -63,10 +63,23 @@ BENCH_INLINE uint32_t pop_b(void *ring, vyre_work_item *items, uint32_t max)
   return received;
 }
 
+BENCH_INLINE uint32_t pop_b_span(void *ring, vyre_work_item *items, uint32_t max)
+{
+  vyre_ring_span span;
+  if (vyre_ring_claim_span(ring, items, max, &span) != VYRE_OK)
+    return 0;
+  vyre_ring_mark_done_span(ring, &span);
+  return span.count;
+}
+
 BENCH_LOOPS(row_a, push, pop_a)
 BENCH_LOOPS(row_b, push, pop_b)
+BENCH_LOOPS(row_b_span, push, pop_b_span)
 
 const bench_contestant ring_row_a = {"A", "", create_a, destroy, row_a_produce, row_a_consume};
 const bench_contestant ring_row_a_again = {"A again",     "",           create_a, destroy,
                                            row_a_produce, row_a_consume};
-const bench_contestant ring_row_b = {"B", "", create_b, destroy, row_b_produce, row_b_consume};
+const bench_contestant ring_row_b = {"B by tickets", "",           create_b, destroy,
+                                     row_b_produce,  row_b_consume};
+const bench_contestant ring_row_b_span = {
+    "B by spans", "", create_b, destroy, row_b_span_produce, row_b_span_consume};

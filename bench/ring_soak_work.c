@@ -159,12 +159,13 @@ static void check(worker *w, const vyre_work_item *item, int64_t *last)
     set_bit(s->marking[producer], (uint32_t)number);
 }
 
-static void mark(worker *w, const uint64_t *tickets, uint32_t n)
+/* `span` is empty if the items came with a list of tickets. */
+static void mark(worker *w, const vyre_ring_span *span, const uint64_t *tickets, uint32_t n)
 {
   vyre_ring *ring = w->common->ring;
   if (w->common->turn.completion == VYRE_COMPLETION_NONE || n == 0)
     return;
-  switch (draw(w, 3)) {
+  switch (span->count && draw(w, 4) ? 3 : draw(w, 3)) {
   case 0:
     vyre_ring_mark_done_many(ring, tickets, n);
     break;
@@ -172,20 +173,32 @@ static void mark(worker *w, const uint64_t *tickets, uint32_t n)
     for (uint32_t i = 0; i < n; ++i)
       vyre_ring_mark_done(ring, tickets[i]);
     break;
-  default:
+  case 2:
     for (uint32_t i = n; i > 0; --i)
       vyre_ring_mark_done(ring, tickets[i - 1]);
+    break;
+  default:
+    vyre_ring_mark_done_span(ring, span);
     break;
   }
   /* Twice is no harm. */
   vyre_ring_mark_done(ring, tickets[draw(w, n)]);
 }
 
-static vyre_status receive(worker *w, vyre_work_item *items, uint64_t *tickets, uint32_t *out_n)
+static vyre_status receive(worker *w, vyre_work_item *items, vyre_ring_span *out_span,
+                           uint64_t *tickets, uint32_t *out_n)
 {
   soak *s = w->common;
   const uint32_t max = choose_batch(w);
+  vyre_status status;
   *out_n = 1;
+  out_span->count = 0;
+  if (draw(w, 3) == 0) {
+    status = vyre_ring_claim_span(s->ring, items, max, out_span);
+    for (*out_n = 0; *out_n < out_span->count; ++*out_n)
+      tickets[*out_n] = vyre_ring_span_ticket(out_span, *out_n);
+    return status;
+  }
   if (max > 1 || draw(w, 4) == 0)
     return vyre_ring_claim_many(s->ring, items, tickets, max, out_n);
   if (s->turn.waiting == VYRE_WAITING_ON && draw(w, 2))
@@ -200,10 +213,11 @@ void *ring_soak_consume(void *argument)
   vyre_work_item items[BENCH_BATCH_MAX];
   uint64_t tickets[BENCH_BATCH_MAX];
   int64_t last[RING_SIDE_MAX] = {-1, -1, -1, -1};
+  vyre_ring_span span;
   uint32_t misses = 0, n;
   vyre_status status;
   for (;;) {
-    status = receive(w, items, tickets, &n);
+    status = receive(w, items, &span, tickets, &n);
     if (status == VYRE_ERROR_EMPTY && !ring_soak_given_up(s)) {
       bench_miss(&misses);
       continue;
@@ -212,7 +226,7 @@ void *ring_soak_consume(void *argument)
       break;
     for (uint32_t i = 0; i < n; ++i)
       check(w, &items[i], last);
-    mark(w, tickets, n);
+    mark(w, &span, tickets, n);
     w->found.items += n;
     moved(w, n);
   }

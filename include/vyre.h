@@ -828,11 +828,38 @@ VYRE_API vyre_status vyre_ring_claim_many(vyre_ring *ring, vyre_work_item *out_i
 VYRE_API vyre_status vyre_ring_claim_wait(vyre_ring *ring, uint64_t timeout_ns,
                                           vyre_work_item *out_item, uint64_t *out_ticket);
 
+/*
+ * A span: consecutive items in one description instead of a list of tickets.  Item `i` of `count`
+ * has the ticket vyre_ring_span_ticket(span, i).
+ */
+typedef struct vyre_ring_span {
+  uint64_t first;     /* ticket of the first item */
+  uint32_t count;     /* items; 0: none */
+  uint32_t ends_cell; /* the ring's own */
+} vyre_ring_span;
+
+VYRE_API uint64_t vyre_ring_span_ticket(const vyre_ring_span *span, uint32_t i);
+/*
+ * As claim_many, up to `max`, but nothing behind a place that holds less than seven: a span ends
+ * with a single item, and with a batch that does not fill its places.  OK if at least one (or max
+ * is 0).  The span is the caller's: it is marked done once, by mark_done_span() or by its tickets.
+ */
+VYRE_API vyre_status vyre_ring_claim_span(vyre_ring *ring, vyre_work_item *out_items, uint32_t max,
+                                          vyre_ring_span *out_span);
+
 /* The item is done.  A ticket that was never issued, or is done already, has no effect. */
 VYRE_API void vyre_ring_mark_done(vyre_ring *ring, uint64_t ticket);
 /* The same for `n` tickets, cheaper than one by one; best in the order in which they were claimed.
  */
 VYRE_API void vyre_ring_mark_done_many(vyre_ring *ring, const uint64_t *tickets, uint32_t n);
+/*
+ * All items of a span that claim_span() gave are done; cheaper than by their tickets, as nobody
+ * else marks them meanwhile.  Those that are done already are left as they are.  Two marks of one
+ * item at the same time, one of them by this call, are an error of the caller: if a whole lap of
+ * the ring overtakes one, later items of that place are told not done again, and enqueue is FULL
+ * before it, until they are marked once more.
+ */
+VYRE_API void vyre_ring_mark_done_span(vyre_ring *ring, const vyre_ring_span *span);
 /*
  * Never true early, never true then false.  False with VYRE_COMPLETION_NONE, and for a ticket whose
  * place was never handed out.

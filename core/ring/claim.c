@@ -30,11 +30,19 @@ static uint64_t next_cell(uint64_t ticket)
   return vyre__ring_ticket(vyre__ring_step(vyre__ring_position_of(ticket), 1), 0);
 }
 
+/* What a call took: the first item's ticket, the tail behind the last one, how many. */
+typedef struct claimed {
+  uint64_t first, next;
+  uint32_t n;
+} claimed;
+
 /*
- * Counts items that can be claimed from `tail` on, at most `most`, and tells the tail behind them.
- * Producers publish out of order, so every cell is looked at; ends within a lap.
+ * Counts items that can be claimed from `tail` on, at most `most`, and tells the tail behind them;
+ * with `one_run` none behind a cell that is not full.  Producers publish out of order, so every
+ * cell is looked at; ends within a lap.
  */
-static uint32_t count_ready(const vyre_ring *ring, uint64_t tail, uint32_t most, uint64_t *out_next)
+static uint32_t count_ready(const vyre_ring *ring, uint64_t tail, uint32_t most, bool one_run,
+                            uint64_t *out_next)
 {
   uint32_t n = 0;
   while (n < most) {
@@ -49,6 +57,8 @@ static uint32_t count_ready(const vyre_ring *ring, uint64_t tail, uint32_t most,
     } else {
       n += count - index;
       tail = next_cell(tail);
+      if (one_run && count != VYRE_RING_CELL_ITEMS)
+        break;
     }
   }
   *out_next = tail;
@@ -142,8 +152,8 @@ static void prefetch_completion(const vyre_ring *ring, uint64_t next)
 }
 
 /* `out_items` and `out_tickets`, if given, are made ready for as many items as are taken. */
-static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_items,
-                        uint64_t *out_tickets, uint64_t *out_first, uint32_t *out_n)
+static vyre_status take(vyre_ring *ring, uint32_t most, bool one_run, vyre_work_item *out_items,
+                        uint64_t *out_tickets, claimed *out_claimed)
 {
   /* Relaxed: the stamps order everything; the CAS below finds out whether it is still true. */
   uint64_t tail = __atomic_load_n(&ring->header->tail, __ATOMIC_RELAXED);
@@ -151,7 +161,7 @@ static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_item
     uint64_t next;
     uint32_t ready;
     VYRE__RING_AT(VYRE__RING_TAIL_READ);
-    ready = count_ready(ring, tail, most, &next);
+    ready = count_ready(ring, tail, most, one_run, &next);
     VYRE__RING_AT(VYRE__RING_ITEMS_JUDGED);
     if (!ready) {
       const uint64_t seen = tail;
@@ -179,8 +189,9 @@ static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_item
                                     __ATOMIC_RELAXED)) {
       VYRE__RING_AT(VYRE__RING_ITEMS_TAKEN);
       prefetch_completion(ring, next);
-      *out_first = tail;
-      *out_n = ready;
+      out_claimed->first = tail;
+      out_claimed->next = next;
+      out_claimed->n = ready;
       return VYRE_OK;
     }
   }
@@ -188,16 +199,17 @@ static vyre_status take(vyre_ring *ring, uint32_t most, vyre_work_item *out_item
 
 vyre_status vyre_ring_claim(vyre_ring *ring, vyre_work_item *out_item, uint64_t *out_ticket)
 {
+  claimed one;
   vyre_work_item copy;
   vyre_status status;
   const vyre_ring_cell *cell;
   uint64_t ticket;
-  uint32_t n;
   if (!ring || !out_item)
     return VYRE_ERROR_INVALID_ARGUMENT;
-  status = take(ring, 1, NULL, NULL, &ticket, &n);
+  status = take(ring, 1, false, NULL, NULL, &one);
   if (status != VYRE_OK)
     return status;
+  ticket = one.first;
   cell = &ring->cells[vyre__ring_position_of(ticket) & ring->capacity_mask];
   memcpy(&copy, cell->item[vyre__ring_index_of(ticket)], sizeof copy);
   VYRE__RING_AT(VYRE__RING_ITEMS_COPIED);
@@ -208,27 +220,6 @@ vyre_status vyre_ring_claim(vyre_ring *ring, vyre_work_item *out_item, uint64_t 
   if (out_ticket)
     *out_ticket = ticket;
   return VYRE_OK;
-}
-
-/*
- * Writes the tickets of `n` items of a cell; returns the place behind them.  A full cell is the
- * common one: without a loop.
- */
-static uint64_t *name_items(uint64_t *out_tickets, uint64_t ticket, uint32_t n)
-{
-  if (n == VYRE_RING_CELL_ITEMS) {
-    out_tickets[0] = ticket;
-    out_tickets[1] = ticket + 1;
-    out_tickets[2] = ticket + 2;
-    out_tickets[3] = ticket + 3;
-    out_tickets[4] = ticket + 4;
-    out_tickets[5] = ticket + 5;
-    out_tickets[6] = ticket + 6;
-  } else {
-    for (uint32_t i = 0; i < n; ++i)
-      out_tickets[i] = ticket + i;
-  }
-  return out_tickets + n;
 }
 
 /* Copies `n` items out from `ticket` on, and releases what is taken of each cell. */
@@ -247,32 +238,80 @@ static void copy_out(vyre_ring *ring, uint64_t ticket, vyre_work_item *out_items
     VYRE__RING_AT(VYRE__RING_ITEMS_COPIED);
     release_part(ring, position, part, count);
     if (out_tickets)
-      out_tickets = name_items(out_tickets, ticket, part);
+      out_tickets = vyre__name_items(out_tickets, ticket, part);
     out_items += part;
     n -= part;
     ticket = next_cell(ticket);
   }
 }
 
+/* Never more than the ring holds. */
+static uint32_t most_of(const vyre_ring *ring, uint32_t max)
+{
+  const uint64_t most = (ring->capacity_mask + 1) * VYRE_RING_CELL_ITEMS;
+  return max < most ? max : (uint32_t)most;
+}
+
 vyre_status vyre_ring_claim_many(vyre_ring *ring, vyre_work_item *out_items, uint64_t *out_tickets,
                                  uint32_t max, uint32_t *out_n)
 {
-  const uint64_t most = (ring ? ring->capacity_mask + 1 : 0) * VYRE_RING_CELL_ITEMS;
+  claimed many = {0};
   vyre_status status;
-  uint64_t first;
-  uint32_t taken = 0;
   if (!ring || (!out_items && max))
     return VYRE_ERROR_INVALID_ARGUMENT;
-  if (max > most)
-    max = (uint32_t)most;
   if (max) {
-    status = take(ring, max, out_items, out_tickets, &first, &taken);
+    status = take(ring, most_of(ring, max), false, out_items, out_tickets, &many);
     if (status != VYRE_OK)
       return status;
-    copy_out(ring, first, out_items, out_tickets, taken);
+    copy_out(ring, many.first, out_items, out_tickets, many.n);
     released(ring);
   }
   if (out_n)
-    *out_n = taken;
+    *out_n = many.n;
   return VYRE_OK;
+}
+
+/* As copy_out(): of a span it is known which cells are whole, so no count is read again. */
+static void copy_span(vyre_ring *ring, const vyre_ring_span *span, vyre_work_item *out_items)
+{
+  vyre__ring_part part = vyre__ring_first_part(span);
+  while (part.n) {
+    const vyre_ring_cell *cell = &ring->cells[part.position & ring->capacity_mask];
+    vyre__copy_items(out_items, cell->item[part.index], part.n);
+    VYRE__RING_AT(VYRE__RING_ITEMS_COPIED);
+    release_part(ring, part.position, part.n, part.whole ? part.n : count_of(cell));
+    out_items += part.n;
+    vyre__ring_next_part(span, &part);
+  }
+}
+
+vyre_status vyre_ring_claim_span(vyre_ring *ring, vyre_work_item *out_items, uint32_t max,
+                                 vyre_ring_span *out_span)
+{
+  claimed run = {0};
+  vyre_ring_span span = {0};
+  vyre_status status;
+  if (!ring || !out_span || (!out_items && max))
+    return VYRE_ERROR_INVALID_ARGUMENT;
+  if (max) {
+    status = take(ring, most_of(ring, max), true, out_items, NULL, &run);
+    if (status != VYRE_OK)
+      return status;
+    span.first = run.first;
+    span.count = run.n;
+    span.ends_cell = vyre__ring_index_of(run.next) == 0;
+    copy_span(ring, &span, out_items);
+    released(ring);
+  }
+  /* Last: the caller's memory may fault. */
+  *out_span = span;
+  return VYRE_OK;
+}
+
+uint64_t vyre_ring_span_ticket(const vyre_ring_span *span, uint32_t i)
+{
+  const uint64_t item = (uint64_t)vyre__ring_index_of(span->first) + i;
+  return vyre__ring_ticket(
+      vyre__ring_step(vyre__ring_position_of(span->first), item / VYRE_RING_CELL_ITEMS),
+      (uint32_t)(item % VYRE_RING_CELL_ITEMS));
 }

@@ -97,6 +97,50 @@ static bool mark(vyre_ring *ring, uint64_t position, uint32_t bits)
   return true;
 }
 
+/* Of a cell of `count` items every one was copied out. */
+static bool is_copied_out(const vyre_ring *ring, uint64_t position, uint32_t count)
+{
+  /* Acquire; partner: the release in claim.c's release_part(): the gate's look came before it. */
+  return __atomic_load_n(&ring->released[position & ring->released_mask], __ATOMIC_ACQUIRE) ==
+         vyre__ring_released_word(position, count);
+}
+
+/*
+ * Marks all items of a cell that was copied out and of which none is done yet, as single items and
+ * batches find them: mark() with what it would read known beforehand.  False: nothing was changed.
+ */
+static bool mark_whole_cell(const vyre_ring *ring, uint64_t position, uint32_t count)
+{
+  uint64_t word = vyre__ring_word(vyre__ring_previous_stamp(position, ring->completions_mask + 1));
+  if (!is_copied_out(ring, position, count))
+    return false;
+  VYRE__RING_AT(VYRE__RING_COMPLETION_READ);
+  return exchange(&ring->completion[position & ring->completions_mask], &word,
+                  vyre__ring_word(vyre__ring_stamp(position)));
+}
+
+/*
+ * The same for a cell that the caller claimed whole and marks alone.  Until it does nobody changes
+ * the word: finishers of the tenant before are gone, and the gate lets no later one in.  So a store
+ * is exact, where a ticket, which anybody may mark, needs an exchange.  The two looks leave a
+ * second mark of a span, or of one that was not claimed, without effect; but for two at the same
+ * time, of which one is overtaken by a whole lap between its look and its store.
+ */
+static bool mark_own_cell(const vyre_ring *ring, uint64_t position, uint32_t count)
+{
+  uint64_t *place = &ring->completion[position & ring->completions_mask];
+  if (!is_copied_out(ring, position, count))
+    return false;
+  /* Relaxed: is_copied_out() has acquired what the gate saw. */
+  if (__atomic_load_n(place, __ATOMIC_RELAXED) !=
+      vyre__ring_word(vyre__ring_previous_stamp(position, ring->completions_mask + 1)))
+    return false;
+  VYRE__RING_AT(VYRE__RING_COMPLETION_READ);
+  /* Release; partners: as in exchange().  There is no other finisher, so no sequence to go on. */
+  __atomic_store_n(place, vyre__ring_word(vyre__ring_stamp(position)), __ATOMIC_RELEASE);
+  return true;
+}
+
 /* Behind the last mark of a call. */
 static void marked(vyre_ring *ring)
 {
@@ -110,9 +154,11 @@ static void marked(vyre_ring *ring)
 
 void vyre_ring_mark_done(vyre_ring *ring, uint64_t ticket)
 {
+  const uint64_t position = vyre__ring_position_of(ticket);
+  const uint32_t index = vyre__ring_index_of(ticket);
   if (!ring || !ring->completion || ticket > VYRE_RING_TICKET_MASK)
     return;
-  if (mark(ring, vyre__ring_position_of(ticket), 1u << vyre__ring_index_of(ticket)))
+  if ((index == 0 && mark_whole_cell(ring, position, 1)) || mark(ring, position, 1u << index))
     marked(ring);
 }
 
@@ -123,22 +169,6 @@ static bool is_full_cell(const uint64_t *tickets)
   for (uint32_t i = 1; i < VYRE_RING_CELL_ITEMS; ++i)
     differs |= tickets[i] ^ (tickets[0] + i);
   return !differs;
-}
-
-/*
- * Marks all items of a full cell that was copied out and of which none is done yet, as batches find
- * them: mark() with what it would read known beforehand.  False: nothing was changed.
- */
-static bool mark_full_cell(const vyre_ring *ring, uint64_t position)
-{
-  uint64_t word = vyre__ring_word(vyre__ring_previous_stamp(position, ring->completions_mask + 1));
-  /* Acquire; partner: the release in claim.c's release_part(): the gate's look came before it. */
-  if (__atomic_load_n(&ring->released[position & ring->released_mask], __ATOMIC_ACQUIRE) !=
-      vyre__ring_released_word(position, VYRE_RING_CELL_ITEMS))
-    return false;
-  VYRE__RING_AT(VYRE__RING_COMPLETION_READ);
-  return exchange(&ring->completion[position & ring->completions_mask], &word,
-                  vyre__ring_word(vyre__ring_stamp(position)));
 }
 
 /* How many of `n` tickets name items of the first one's cell, one behind the other; their bits. */
@@ -165,12 +195,28 @@ void vyre_ring_mark_done_many(vyre_ring *ring, const uint64_t *tickets, uint32_t
     uint32_t bits = 0, cell = same_cell(tickets + i, n - i, &bits);
     if (tickets[i] > VYRE_RING_TICKET_MASK)
       bits = 0;
-    if (bits == VYRE_RING_PENDING_MASK && mark_full_cell(ring, position))
+    if (bits == VYRE_RING_PENDING_MASK && mark_whole_cell(ring, position, VYRE_RING_CELL_ITEMS))
       any = true;
     else if (bits)
       any |= mark(ring, position, bits);
     i += cell;
   }
+  if (any)
+    marked(ring);
+}
+
+void vyre_ring_mark_done_span(vyre_ring *ring, const vyre_ring_span *span)
+{
+  vyre__ring_part part;
+  bool any = false;
+  if (!ring || !ring->completion || !span || span->first > VYRE_RING_TICKET_MASK ||
+      vyre__ring_index_of(span->first) >= VYRE_RING_CELL_ITEMS)
+    return;
+  for (part = vyre__ring_first_part(span); part.n; vyre__ring_next_part(span, &part))
+    if (part.whole && mark_own_cell(ring, part.position, part.n))
+      any = true;
+    else
+      any |= mark(ring, part.position, ((1u << part.n) - 1) << part.index);
   if (any)
     marked(ring);
 }

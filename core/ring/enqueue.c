@@ -191,8 +191,10 @@ vyre_status vyre_ring_enqueue_many(vyre_ring *ring, const vyre_work_item *items,
       vyre__ring_publish(ring, &span, k, items);
     vyre__ring_published(ring);
   }
-  for (uint32_t i = 0; out_tickets && i < span.items; ++i)
-    out_tickets[i] = vyre__ring_span_ticket(&span, i);
+  for (uint32_t k = 0; out_tickets && k < span.places; ++k)
+    out_tickets =
+        vyre__name_items(out_tickets, vyre__ring_ticket(vyre__ring_step(span.position, k), 0),
+                         vyre__ring_place_items(&span, k));
   if (out_n)
     *out_n = span.items;
   return VYRE_OK;

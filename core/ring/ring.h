@@ -130,6 +130,40 @@ static inline uint64_t vyre__ring_span_ticket(const vyre__ring_span *span, uint3
                            i % VYRE_RING_CELL_ITEMS);
 }
 
+/* What a vyre_ring_span has in one cell.  Its cells are full but for the last one. */
+typedef struct vyre__ring_part {
+  uint64_t position;
+  uint32_t index; /* of its first item in the cell */
+  uint32_t n;     /* items; 0: the span has ended */
+  uint32_t left;  /* items of the span from here on */
+  bool whole;     /* they are all that the cell has */
+} vyre__ring_part;
+
+static inline void vyre__ring_judge_part(const vyre_ring_span *span, vyre__ring_part *part)
+{
+  const uint32_t room = VYRE_RING_CELL_ITEMS - part->index;
+  part->n = part->left < room ? part->left : room;
+  part->whole = part->index == 0 && (part->n < part->left || span->ends_cell);
+}
+
+/* The index of the span's first ticket is less than VYRE_RING_CELL_ITEMS. */
+static inline vyre__ring_part vyre__ring_first_part(const vyre_ring_span *span)
+{
+  vyre__ring_part part = {.position = vyre__ring_position_of(span->first),
+                          .index = vyre__ring_index_of(span->first),
+                          .left = span->count};
+  vyre__ring_judge_part(span, &part);
+  return part;
+}
+
+static inline void vyre__ring_next_part(const vyre_ring_span *span, vyre__ring_part *part)
+{
+  part->position = vyre__ring_step(part->position, 1);
+  part->index = 0;
+  part->left -= part->n;
+  vyre__ring_judge_part(span, part);
+}
+
 /* How many items the cell of a published word holds, if it is the cell of `position`; else 0. */
 static inline uint32_t vyre__ring_count_if(uint64_t published, uint64_t position)
 {

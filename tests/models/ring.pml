@@ -24,6 +24,7 @@
  *     SCAN                      places that a producer looks at beyond what it knows
  *     BY_TICKET CC              completion is kept, in CC places
  *     MANY                      items of a cell that were claimed together are marked together
+ *     SPAN                      claims are of spans, and marked as such; with TWICE, twice
  *     MARKER WATCHER            somebody marks wrong tickets; somebody looks at tickets
  *     SHIFT                     where in the sizes producers begin
  *     WHOLE                     a place's items are written and read at once
@@ -159,6 +160,9 @@ int g_none; /* bits: tickets that a cell of fewer items does not have */
 #define MARK_WORD 29
 #define MARK_EXCHANGE 30
 #define ENDED 31
+#define OWN_RELEASED 32 /* mark_own_cell()'s */
+#define OWN_WORD 33
+#define OWN_STORE 34
 
 #ifdef BY_TICKET
 #define UNKNOWN 255
@@ -541,10 +545,30 @@ inline look_from_tail()
   p = tail; x = tail_index; q = p; qx = x; n = 0; pc = LOOK
 }
 
+#ifdef SPAN
+/* Of a span with n items left `some` lie in this cell, from index `x` on: they are all of it. */
+#ifdef M_SPAN_ENDS
+#define WHOLE_PART(x, some, n) ((x) == 0)
+#else
+#define WHOLE_PART(x, some, n) ((x) == 0 && ((some) < (n) || ends))
+#endif
+#endif
+
 /* The next mark; or the next claim. */
 inline begin_mark()
 {
-#ifdef BY_TICKET
+#if defined(SPAN) && defined(BY_TICKET)
+  part = LEAST(CELL - qx, n);
+  i = ((1 << part) - 1) << qx;
+  if
+  :: WHOLE_PART(qx, part, n) -> pc = OWN_RELEASED
+#ifdef M_SPAN_PART_STORED
+  :: else -> pc = OWN_WORD
+#else
+  :: else -> pc = MARK
+#endif
+  fi
+#elif defined(BY_TICKET)
   i = 1 << qx;
 #ifdef MANY
   if
@@ -558,6 +582,22 @@ inline begin_mark()
 #endif
 }
 
+#ifdef SPAN
+/* The span's next cell; or all of it once more; or the next claim. */
+inline marked()
+{
+  n = n - part; part = 0; q = STEP(q, 1); qx = 0; i = 0;
+  if
+  :: n > 0 -> begin_mark()
+#ifdef TWICE
+  :: n == 0 && !second -> second = true; q = m; qx = mx; n = most; begin_mark()
+  :: n == 0 && second -> second = false; m = 0; mx = 0; ends = false; q = 0; most = 0; pc = TAIL
+#else
+  :: else -> q = 0; most = 0; ends = false; pc = TAIL
+#endif
+  fi
+}
+#else
 inline marked()
 {
   if
@@ -574,6 +614,7 @@ inline marked()
   :: else -> q = 0; qx = 0; most = 0; pc = TAIL
   fi
 }
+#endif
 
 /* All that is wanted of this cell was copied out and given back. */
 inline end_cell()
@@ -623,6 +664,13 @@ proctype consumer(byte most_at_once)
 #ifdef BY_TICKET
   byte w, w_bits, items;
 #endif
+#ifdef SPAN
+  bool ends; /* ends_cell */
+#ifdef TWICE
+  bool second;
+  byte m, mx; /* where the span begins */
+#endif
+#endif
   do
   :: d_step { pc == TAIL -> most = most_at_once; look_from_tail() }
   /* count_ready() */
@@ -637,7 +685,14 @@ proctype consumer(byte most_at_once)
        if
        :: qx >= c -> i = 1
        :: qx < c && c - qx > most - n -> qx = qx + most - n; n = most
-       :: else -> n = n + c - qx; q = STEP(q, 1); qx = 0
+       :: else ->
+          n = n + c - qx; q = STEP(q, 1); qx = 0;
+#if defined(SPAN) && !defined(M_SPAN_GOES_ON)
+          if
+          :: c < CELL -> i = 1
+          :: else
+          fi
+#endif
        fi;
        c = 0;
        if
@@ -711,6 +766,12 @@ proctype consumer(byte most_at_once)
        if
        :: tail == p && tail_index == x ->
           tail = q; tail_index = qx;
+#ifdef SPAN
+          ends = (qx == 0);
+#ifdef TWICE
+          m = p; mx = x;
+#endif
+#endif
 #ifdef BY_TICKET
           q = p; qx = x; most = n; /* to mark them later */
 #else
@@ -723,8 +784,16 @@ proctype consumer(byte most_at_once)
   /* copy_out() */
   :: d_step {
        pc == PART ->
+#ifdef SPAN
+#ifdef M_SPAN_EARLY
+       completion[p % CC] = STAMP(p); pending[p % CC] = 0;
+#endif
+       part = LEAST(CELL - x, n);
+       c = (WHOLE_PART(x, part, n) -> part : count[p % CAP]);
+#else
        c = count[p % CAP]; /* count_of() */
        part = LEAST(c - x, n);
+#endif
 #if defined(M_RELEASE_EARLY)
        pc = (part == c -> RELEASED : COPY)
 #elif defined(M_PART_EARLY)
@@ -798,8 +867,31 @@ proctype consumer(byte most_at_once)
        RELEASE(p, c);
        RELEASED_PART
      }
+#if defined(SPAN) && defined(BY_TICKET)
+  /* mark_own_cell() */
+  :: d_step {
+       pc == OWN_RELEASED ->
+       SAY(q, i);
+#ifdef M_SPAN_BLIND
+       pc = OWN_STORE
+#else
+       pc = (released[q % R] == STAMP(q) && released_count[q % R] == part -> OWN_WORD : MARK)
+#endif
+     }
+  :: d_step { pc == OWN_WORD -> pc = (WORD_IS_FREE(q) -> OWN_STORE : MARK) }
+  :: d_step {
+       pc == OWN_STORE ->
+       completion[q % CC] = STAMP(q);
+#ifdef M_SPAN_PART_STORED
+       pending[q % CC] = (WHOLE_PART(qx, part, n) -> 0 : 3 & ~i);
+#else
+       pending[q % CC] = 0;
+#endif
+       marked()
+     }
+#endif
 #ifdef BY_TICKET
-  /* The items are finished: mark_done() of each ticket, or mark_done_many(). */
+  /* The items are finished: mark_done() of each ticket, mark_done_many(), or the rest of a span. */
   MARK_STEPS(q, i, marked())
 #endif
   :: pc == ENDED -> break
@@ -856,6 +948,10 @@ proctype attacher()
 #endif
 
 #ifdef MARKER
+#define DONE_PLACE(p) NTH(STEP(completion[(p) % CC], 31))
+#define WORD_SAYS_DONE(p) \
+  (DONE_PLACE(p) <= 31 - CC && \
+   (NTH(p) < DONE_PLACE(p) || (NTH(p) == DONE_PLACE(p) && pending[(p) % CC] == 0)))
 /* Marks a ticket that is done already, or was never issued: without effect. */
 proctype marker()
 {
@@ -870,6 +966,16 @@ proctype marker()
   :: i = 1
   :: i = 2
   fi;
+#ifdef SPAN
+  /* Beside a span's owner only what is done: by the word of its place, or a later one's. */
+  d_step {
+    WORD_SAYS_DONE(p) || g_producing == 0 ->
+    if
+    :: WORD_SAYS_DONE(p) && (g_said & BITS(p, i)) != 0 -> pc = MARK
+    :: else
+    fi
+  }
+#else
   d_step {
     (g_said & BITS(p, i)) != 0 || BEHIND(published[p % CAP], STAMP(p)) || g_producing == 0 ->
     if
@@ -877,6 +983,7 @@ proctype marker()
     :: else
     fi
   }
+#endif
   do
   MARK_STEPS(p, i, pc = ENDED)
   :: pc == ENDED -> break

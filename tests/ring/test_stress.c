@@ -1,6 +1,6 @@
 /*
- * Producers and consumers lap a small ring, with single and batched calls mixed on both sides and
- * threads that give way at random hook points: every item exactly once, whole, and in order.
+ * Producers and consumers lap a small ring, with single calls, lists and spans mixed and threads
+ * that give way at random hook points: every item exactly once, whole, and in order.
  *
  * Every ticket has a place in three logs: what its producer put in, what its consumer took out, and
  * what its finisher made of it.  Equal logs mean that nothing was lost, doubled or exchanged.  The
@@ -165,10 +165,39 @@ static void finish_some(stress *s, uint64_t *held, uint32_t *count, uint64_t *ra
     EXPECT(vyre_ring_is_done(s->ring, marks[i]));
 }
 
+/* Its owner marks a span at once, and now and then once more. */
+static void finish_span(stress *s, vyre_ring_span *span, uint64_t *random)
+{
+  for (uint32_t i = 0; i < span->count; ++i) {
+    const uint64_t slot = slot_of(s->first, vyre_ring_span_ticket(span, i));
+    EXPECT(!vyre_ring_is_done(s->ring, vyre_ring_span_ticket(span, i)));
+    s->result[slot] = mix(slot);
+  }
+  vyre_ring_mark_done_span(s->ring, span);
+  for (uint32_t i = 0; i < span->count; ++i)
+    EXPECT(vyre_ring_is_done(s->ring, vyre_ring_span_ticket(span, i)));
+  if (next_random(random) % 4 == 0)
+    vyre_ring_mark_done_span(s->ring, span);
+  span->count = 0;
+}
+
+/* The tickets of a span, as a call with a list would have told them. */
+static uint32_t list_span(const vyre_ring_span *span, uint64_t *tickets)
+{
+  for (uint32_t i = 0; i < span->count; ++i)
+    tickets[i] = vyre_ring_span_ticket(span, i);
+  return span->count;
+}
+
 static vyre_status take_some(stress *s, vyre_work_item *items, uint64_t *tickets, uint32_t n,
-                             bool may_sleep, uint32_t *out_n)
+                             bool may_sleep, vyre_ring_span *out_span, uint32_t *out_n)
 {
   *out_n = 1;
+  if (out_span) {
+    const vyre_status status = vyre_ring_claim_span(s->ring, items, n, out_span);
+    *out_n = list_span(out_span, tickets);
+    return status;
+  }
   if (n > 1)
     return vyre_ring_claim_many(s->ring, items, tickets, n, out_n);
   return may_sleep ? vyre_ring_claim_wait(s->ring, PATIENCE, items, tickets)
@@ -179,6 +208,7 @@ static void consume(stress *s, uint32_t consumer)
 {
   uint64_t random = consumer * 7654321 + 1, last = 0, held[MOST_HELD];
   int64_t numbers[MOST_THREADS];
+  vyre_ring_span span = {0}; /* held like the tickets */
   uint32_t count = 0;
   bool any = false;
   for (uint32_t i = 0; i < MOST_THREADS; ++i)
@@ -187,9 +217,11 @@ static void consume(stress *s, uint32_t consumer)
     vyre_work_item items[MOST_BATCH];
     uint64_t tickets[MOST_BATCH];
     uint32_t n = next_random(&random) % 2 ? 1 : next_random(&random) % MOST_BATCH + 1, got = 0;
+    const bool in_span = !span.count && next_random(&random) % 2;
     vyre_status status = VYRE_ERROR_EMPTY;
     if (count + n <= MOST_HELD)
-      status = take_some(s, items, tickets, n, s->waits && !count, &got);
+      status = take_some(s, items, tickets, n, s->waits && !count && !span.count,
+                         in_span ? &span : NULL, &got);
     if (status == VYRE_OK) {
       EXPECT(got >= 1 && got <= n);
       for (uint32_t i = 0; i < got; ++i) {
@@ -207,12 +239,17 @@ static void consume(stress *s, uint32_t consumer)
         numbers[items[i].input_len] = items[i].input_offset;
         EXPECT(s->taken[slot] == 0);
         s->taken[slot] = log_word(&items[i]);
-        if (s->unfinished)
+        /* The tickets of some spans are marked one by one. */
+        if (s->unfinished && (!in_span || got % 4 == 1))
           held[count++] = tickets[i];
       }
+      if (in_span && (!s->unfinished || got % 4 == 1))
+        span.count = 0;
     }
     /* Keeps nothing for long when nothing comes: the gate may wait for it. */
-    if (count && (status != VYRE_OK || next_random(&random) % 4 == 0))
+    if (span.count && (status != VYRE_OK || next_random(&random) % 2))
+      finish_span(s, &span, &random);
+    else if (count && (status != VYRE_OK || next_random(&random) % 4 == 0))
       finish_some(s, held, &count, &random);
     else if (status == VYRE_ERROR_CLOSED)
       return;

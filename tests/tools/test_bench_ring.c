@@ -132,8 +132,10 @@ static void test_report(void **state)
     snprintf(name, sizeof name, "%s: A / best peer", run[i]);
     expect_verdict(root, &result, name, batch && contended ? ">= 1.35" : ">= 0.95");
     assert_string_equal(json_string_value(json_object_get(find_row(root, name), "note")), "honest");
-    snprintf(name, sizeof name, "%s: B / A", run[i]);
+    snprintf(name, sizeof name, "%s: B by %s / A", run[i], batch ? "spans" : "tickets");
     expect_verdict(root, &result, name, batch ? ">= 0.95" : ">= 0.7");
+    snprintf(name, sizeof name, "%s: B by %s / A", run[i], batch ? "tickets" : "spans");
+    assert_true(row_value(root, name) > 0);
     snprintf(name, sizeof name, "%s: A again / A, the noise", run[i]);
     assert_true(row_value(root, name) > 0);
     snprintf(name, sizeof name, "%s: A / honest", run[i]);
