@@ -31,7 +31,10 @@ typedef uint32_t vyre_device_class;
 /*
  * Capability bits: promises about the opened device.  A bit that is not set means "no".
  *   CAP-001  A set bit is kept by every opened device with that info.
- *   CAP-002  The bits of device_info do not change between two calls or two opens.
+ *   CAP-002  The bits of device_info do not change between two calls or two opens.  One may go, for
+ *            good: VYRE_CAP_PERSISTENT, when a process opens the device for the first time and the
+ *            plugin finds by trying that it cannot be kept.  persistent_reason then says why, and
+ *            the host asks once more after each open.
  */
 #define VYRE_CAP_BUFFERS (1ull << 0)       /* tier 2: resident buffers */
 #define VYRE_CAP_IMPORT_EXPORT (1ull << 1) /* buffer_import and buffer_export */

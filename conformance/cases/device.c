@@ -206,6 +206,14 @@ static bool same_promises(const vyre_backend_device_info *a, const vyre_backend_
          a->max_workgroup_memory == b->max_workgroup_memory;
 }
 
+/* CAP-002: what the first open may find out by trying. */
+static void take_persistent_back(vyre_backend_device_info *first,
+                                 const vyre_backend_device_info *now)
+{
+  if (now->persistent_reason[0] && !(now->capabilities & VYRE_CAP_PERSISTENT))
+    first->capabilities &= ~VYRE_CAP_PERSISTENT;
+}
+
 static void run_capabilities(conform *c)
 {
   vyre_backend_device_info first, now;
@@ -217,6 +225,8 @@ static void run_capabilities(conform *c)
   for (int i = 0; i < 3; ++i) {
     conform_open(c);
     read_info(c, &now);
+    if (!i)
+      take_persistent_back(&first, &now);
     CHECK(c, same_promises(&first, &now), "device_info says otherwise in open %d (CAP-002)", i + 1);
     conform_close(c);
     read_info(c, &now);
