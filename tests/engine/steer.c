@@ -276,6 +276,20 @@ static vyre_status coherent_alloc(vyre_backend_device *device, uint64_t size,
   return status;
 }
 
+static vyre_status sequence_create(vyre_backend_device *device, const vyre_sequence_desc *desc,
+                                   vyre_backend_sequence **out_sequence, vyre_error *err)
+{
+  const vyre_status status = enter(err);
+  guard();
+  return status ? status : below->sequence_create(device, desc, out_sequence, err);
+}
+
+static void sequence_release(vyre_backend_device *device, vyre_backend_sequence *sequence)
+{
+  guard();
+  below->sequence_release(device, sequence);
+}
+
 vyre_status vyre_backend_query(const vyre_host *host, const vyre_backend **out_backend,
                                vyre_error *err)
 {
@@ -305,6 +319,8 @@ vyre_status vyre_backend_query(const vyre_host *host, const vyre_backend **out_b
   table.buffer_free = buffer_free;
   table.buffer_upload = buffer_upload;
   table.coherent_alloc = coherent_alloc;
+  table.sequence_create = sequence_create;
+  table.sequence_release = sequence_release;
   *out_backend = &table;
   return VYRE_OK;
 }

@@ -9,6 +9,7 @@
 #include "tests/engine/steer.h"
 
 #include "core/base/alloc.h"
+#include "core/device/device.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -102,6 +103,44 @@ static void each_call_parks(void **state)
   assert_true(plugin.get("guarded") > 15);
   assert_int_equal(stats_of(engine).idle_exits, 0);
   vyre_engine_destroy(engine);
+}
+
+static vyre_form form_of(vyre_program *program)
+{
+  uint32_t number = 1;
+  const vyre_bytes input = {&number, sizeof number};
+  vyre_dispatch_options options = VYRE_DISPATCH_OPTIONS_INIT;
+  vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
+  vyre_outputs outputs = VYRE_OUTPUTS_INIT;
+  options.route = VYRE_ROUTE_RESIDENT;
+  options.iterations = 5;
+  assert_ok(vyre_dispatch(program, &options, &input, 1, &outputs, &result, NULL));
+  assert_int_equal(*(const uint32_t *)outputs.slots[0].data, 6);
+  vyre_outputs_reset(&outputs);
+  return result.form;
+}
+
+/* Recording is never worth an engine's leave: it is done only while none is there. */
+static void recording_parks_nobody(void **state)
+{
+  vyre_engine *engine = start(VYRE_ENGINE_FORCE);
+  vyre_program *program = NULL;
+  uint64_t parks = 0;
+  (void)state;
+  plugin.set("reset", 0);
+  rig.device->recording = VYRE__RECORDING_ALWAYS;
+  assert_ok(ordinary_create(rig.device, &program, NULL));
+  assert_int_equal(form_of(program), VYRE_FORM_REPLAYS); /* and has its buffers now */
+  assert_int_equal(one_item(engine, 7), 7);
+  assert_int_equal(plugin.get("resident"), 1);
+  parks = stats_of(engine).parks;
+  assert_int_equal(form_of(program), VYRE_FORM_LAUNCHES);
+  assert_int_equal(stats_of(engine).parks, parks);
+  assert_int_equal(plugin.get("resident"), 1);
+  rig.device->recording = VYRE__RECORDING_WORTH;
+  vyre_program_destroy(program);
+  vyre_engine_destroy(engine);
+  assert_int_equal(plugin.get("violations"), 0);
 }
 
 /* Two resident engines park each other at their starts and ends. */
@@ -495,11 +534,15 @@ static void failing_open(void **state)
 
 int main(void)
 {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_call_parks),   cmocka_unit_test(two_residents),
-      cmocka_unit_test(under_load),        gate_test(stuck_item),
-      cmocka_unit_test(life_while_parked), cmocka_unit_test(nobody_to_park),
-      cmocka_unit_test(failing_calls),     cmocka_unit_test(failing_allocations),
-      cmocka_unit_test(failing_open)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(each_call_parks),
+                                     cmocka_unit_test(recording_parks_nobody),
+                                     cmocka_unit_test(two_residents),
+                                     cmocka_unit_test(under_load),
+                                     gate_test(stuck_item),
+                                     cmocka_unit_test(life_while_parked),
+                                     cmocka_unit_test(nobody_to_park),
+                                     cmocka_unit_test(failing_calls),
+                                     cmocka_unit_test(failing_allocations),
+                                     cmocka_unit_test(failing_open)};
   return cmocka_run_group_tests(tests, open_steer, close_steer);
 }

@@ -2,8 +2,8 @@
  * thin.c - the cpu plugin with less: a plugin that passes everything on and hides what a poorer
  * device lacks.
  *
- * THIN_NAME is its name, THIN_HIDES the capabilities that it hides; without VYRE_CAP_BUFFERS and
- * VYRE_CAP_COHERENT their slots are NULL.
+ * THIN_NAME is its name, THIN_HIDES the capabilities that it hides; without VYRE_CAP_BUFFERS,
+ * VYRE_CAP_COHERENT and VYRE_CAP_SEQUENCES their slots are NULL.
  */
 #include "vyre_backend.h"
 
@@ -54,6 +54,11 @@ vyre_status vyre_backend_query(const vyre_host *host, const vyre_backend **out_b
   }
   if ((THIN_HIDES)&VYRE_CAP_COHERENT)
     table.coherent_alloc = NULL;
+  if ((THIN_HIDES)&VYRE_CAP_SEQUENCES) {
+    table.sequence_create = NULL;
+    table.sequence_start = NULL;
+    table.sequence_release = NULL;
+  }
   *out_backend = &table;
   return VYRE_OK;
 }
