@@ -136,8 +136,8 @@ static vyre_status enter_and_measure(const gridsync_bench *bench, const char *ce
   if (status == VYRE_OK)
     status = gridsync_enter_bare(bench, cell, &work, bare, list + GRIDSYNC_WAYS, err);
   if (status == VYRE_OK)
-    status = gridsync_measure(bench, cell, list, GRIDSYNC_WAYS + BENCH_BARE_STEP_FORMS, &figures,
-                              err);
+    status =
+        gridsync_measure(bench, cell, list, GRIDSYNC_WAYS + BENCH_BARE_STEP_FORMS, &figures, err);
   if (status == VYRE_OK)
     report(bench, cell, s, &figures, list);
   gridsync_figures_free(&figures);

@@ -32,18 +32,13 @@ static const name_of classes[] = {{VYRE_DEVICE_CPU, "cpu"},
                                   {VYRE_DEVICE_OTHER, "other"},
                                   {0, NULL}};
 
-static const name_of capabilities[] = {{VYRE_CAP_BUFFERS, "buffers"},
-                                       {VYRE_CAP_IMPORT_EXPORT, "import-export"},
-                                       {VYRE_CAP_COHERENT, "coherent"},
-                                       {VYRE_CAP_PERSISTENT, "persistent"},
-                                       {VYRE_CAP_NOTIFY_HOST, "notify-host"},
-                                       {VYRE_CAP_COMPILER, "compiler"},
-                                       {VYRE_CAP_SUBGROUPS, "subgroups"},
-                                       {VYRE_CAP_ALLOC_WHILE_RESIDENT, "alloc-while-resident"},
-                                       {VYRE_CAP_TIMESTAMPS, "timestamps"},
-                                       {VYRE_CAP_INTEROP, "interop"},
-                                       {VYRE_CAP_SEQUENCES, "sequences"},
-                                       {0, NULL}};
+static const name_of capabilities[] = {
+    {VYRE_CAP_BUFFERS, "buffers"},         {VYRE_CAP_IMPORT_EXPORT, "import-export"},
+    {VYRE_CAP_COHERENT, "coherent"},       {VYRE_CAP_PERSISTENT, "persistent"},
+    {VYRE_CAP_NOTIFY_HOST, "notify-host"}, {VYRE_CAP_COMPILER, "compiler"},
+    {VYRE_CAP_SUBGROUPS, "subgroups"},     {VYRE_CAP_ALLOC_WHILE_RESIDENT, "alloc-while-resident"},
+    {VYRE_CAP_TIMESTAMPS, "timestamps"},   {VYRE_CAP_INTEROP, "interop"},
+    {VYRE_CAP_SEQUENCES, "sequences"},     {0, NULL}};
 
 static const name_of progresses[] = {{VYRE_PROGRESS_NONE, "none"},
                                      {VYRE_PROGRESS_OCCUPANCY, "occupancy"},
