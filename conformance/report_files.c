@@ -143,6 +143,7 @@ static bool is_in_place(const char *path)
 static int open_beside(output *to)
 {
   const mode_t mask = umask(077);
+  char *temporary = NULL;
   int fd = -1;
   umask(mask);
   to->target = realpath(to->path, NULL);
@@ -150,15 +151,15 @@ static int open_beside(output *to)
     to->target = strdup(to->path);
   if (!to->target)
     return -1;
-  if (asprintf(&to->temporary, "%s.XXXXXX", to->target) < 0) {
-    to->temporary = NULL;
+  if (asprintf(&temporary, "%s.XXXXXX", to->target) < 0)
+    return -1;
+  fd = mkstemp(temporary);
+  if (fd < 0) {
+    free(temporary);
     return -1;
   }
-  fd = mkstemp(to->temporary);
-  if (fd < 0) {
-    free(to->temporary);
-    to->temporary = NULL;
-  } else if (fchmod(fd, 0666 & ~mask)) { /* mkstemp() gives it to the owner alone */
+  to->temporary = temporary;
+  if (fchmod(fd, 0666 & ~mask)) { /* mkstemp() gives it to the owner alone */
     close(fd);
     fd = -1;
   }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -80,20 +81,26 @@ int conform_watch_sent_by(pid_t pid)
 /* Kills those that are there now; false: there is none. */
 static bool kill_orphans(void)
 {
-  char path[64];
+  char path[64], *list = NULL, *at = NULL, *end = NULL;
   FILE *file = NULL;
-  long pid = 0;
+  size_t size = 0;
   bool found = false;
   snprintf(path, sizeof path, "/proc/self/task/%ld/children", (long)getpid());
   file = fopen(path, "re");
   if (!file) /* a kernel without the list: then only groups are ended */
     return false;
-  while (fscanf(file, "%ld", &pid) == 1)
-    if (place_of((pid_t)pid) == MOST) {
-      found = true;
-      kill((pid_t)pid, SIGKILL);
-      waitpid((pid_t)pid, NULL, WNOHANG);
+  if (getline(&list, &size, file) > 0)
+    for (at = list;; at = end) {
+      const long pid = strtol(at, &end, 10);
+      if (end == at || pid <= 0)
+        break;
+      if (place_of((pid_t)pid) == MOST) {
+        found = true;
+        kill((pid_t)pid, SIGKILL);
+        waitpid((pid_t)pid, NULL, WNOHANG);
+      }
     }
+  free(list);
   fclose(file);
   return found;
 }

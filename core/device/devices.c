@@ -196,7 +196,7 @@ vyre_status vyre__devices_add(vyre__devices *list, const vyre_backend *backend, 
 
 void vyre__device_look_again(const vyre__listed_device *listed, vyre_device_info *info)
 {
-  vyre_device_info now;
+  vyre_device_info now = {0};
   if (!(info->capabilities & VYRE_CAP_PERSISTENT) ||
       ask_one(listed->backend, listed->backend_index, &now, NULL) ||
       (now.capabilities & VYRE_CAP_PERSISTENT))
