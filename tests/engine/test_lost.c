@@ -217,16 +217,17 @@ static void give_up_once(vyre__ring_point point)
 /* Given up between submit's first look and its place in the ring: the reason, not CLOSED. */
 static void given_up_within_submit(void **state)
 {
-  vyre_device *device = NULL;
-  vyre_engine *engine = start("fixture:0", "nothing", &device);
   const vyre_work_item item = {0};
+  vyre_device *device = NULL;
+  vyre_engine *engine;
   (void)state;
+  vyre__ring_hook = give_up_once; /* the engine's thread reads it, too */
+  engine = start("fixture:0", "nothing", &device);
   given_up = engine;
-  vyre__ring_hook = give_up_once;
   assert_int_equal(vyre_engine_submit(engine, &item, NULL), VYRE_ERROR_DEVICE_LOST);
-  vyre__ring_hook = NULL;
   assert_null(given_up);
   finish(engine, device);
+  vyre__ring_hook = NULL;
 }
 
 /* start() fails as the plugin does, and leaves nothing behind. */
