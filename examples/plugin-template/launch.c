@@ -20,8 +20,6 @@
 #define STACK_SIZE 65536u
 /* Bindings start on a cache line (DISP-006 asks for 16). */
 #define ALIGN 64u
-/* The core numbers the buffers of a program from 0. */
-#define MAX_IDS 65536u
 
 struct vyre_backend_pending {
   const vyre_host *host;
@@ -123,7 +121,7 @@ static vyre_status check(const vyre_dispatch_desc *desc, vyre_error *err)
   if (status == VYRE_OK)
     status = check_limit(err, "bindings", desc->binding_count, MAX_BINDINGS);
   if (status == VYRE_OK)
-    status = check_limit(err, "id_limit", desc->id_limit, MAX_IDS);
+    status = check_limit(err, "id_limit", desc->id_limit, VYRE_BINDING_IDS);
   if (status == VYRE_OK && desc->binding_count && desc->binding_stride < VYRE_BINDING_SIZE_0_1)
     status = FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give the stride of the array in bytes",
                   "bindings have a stride of %llu bytes, at least %u are needed",
