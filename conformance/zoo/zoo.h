@@ -2,7 +2,7 @@
  * zoo.h - the broken plugins: a correct one that stands before the cpu plugin and forwards every
  * slot, and for each row of zoo.def one place where it breaks one rule.
  *
- * All rows are made of the same objects; zoo_mutant.c, compiled for each row, says which one it is.
+ * All rows are made of the same objects; two bytes of zoo_mutant.c say which one it is.
  * The row `none` breaks nothing, `emulated` neither: it runs passes by a slot of its own.
  */
 #ifndef VYRE_CONFORMANCE_ZOO_H
@@ -17,10 +17,13 @@ enum {
 #define MUTANT(name, rule, killer, what) ZOO_##name,
 #include "conformance/zoo/zoo.def"
 #undef MUTANT
+  ZOO_COUNT
 };
 
-extern const uint32_t zoo__mutant;
-#define ZOO_IS(name) (zoo__mutant == (uint32_t)ZOO_##name)
+/* The number of the row, the low byte first. */
+extern const unsigned char zoo__row[2];
+#define ZOO_THIS ((uint32_t)zoo__row[0] | (uint32_t)zoo__row[1] << 8)
+#define ZOO_IS(name) (ZOO_THIS == (uint32_t)ZOO_##name)
 
 #define ZOO_MAX_AWAITED 8u
 typedef struct zoo_queue zoo_queue;

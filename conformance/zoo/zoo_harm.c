@@ -125,7 +125,7 @@ static void at_close(void)
 void zoo__enter(zoo_place place)
 {
   for (size_t i = 0; i < sizeof ends / sizeof ends[0]; ++i)
-    if (ends[i].mutant == zoo__mutant && ends[i].place == place)
+    if (ends[i].mutant == ZOO_THIS && ends[i].place == place)
       end(ends[i].what);
   if (place == ZOO_AT_OPEN)
     at_open();
