@@ -20,8 +20,9 @@ endif()
 
 set(vyre_asan_flags -fsanitize=address,undefined -fno-sanitize-recover=all)
 set(vyre_tsan_flags -fsanitize=thread)
+# Traces need lines of source and nothing else of what -g keeps, which takes long to write.
 if(VYRE_SANITIZE)
-  add_compile_options(${vyre_${VYRE_SANITIZE}_flags} -fno-omit-frame-pointer -g)
+  add_compile_options(${vyre_${VYRE_SANITIZE}_flags} -fno-omit-frame-pointer -g1)
   add_link_options(${vyre_${VYRE_SANITIZE}_flags})
 endif()
 
