@@ -1,9 +1,13 @@
 # VyreTargets - the functions that the CMakeLists.txt files of the tree are written in.
 
-# vyre__absolute(OUT_VAR FILE...) - absolute paths of the files.
+# vyre__absolute(OUT_VAR FILE...) - absolute paths of the files; objects of a target stay as they are.
 function(vyre__absolute out_var)
   set(paths)
   foreach(file IN LISTS ARGN)
+    if(file MATCHES "^\\$<TARGET_OBJECTS:")
+      list(APPEND paths "${file}")
+      continue()
+    endif()
     cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
     list(APPEND paths "${file}")
   endforeach()
@@ -50,7 +54,7 @@ function(vyre__check_elf target symbols)
 endfunction()
 
 # vyre_plugin(NAME SOURCES FILE... [LINK LIB...] [DEFINES DEF...]) - a backend, installed:
-# target vyre_plugin_NAME, file lib/vyre/libvyre_NAME.so.
+# target vyre_plugin_NAME, file lib/vyre/libvyre_NAME.so.  What it uses of plugins/common goes in.
 function(vyre_plugin name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;DEFINES")
   set(target vyre_plugin_${name})
@@ -59,7 +63,7 @@ function(vyre_plugin name)
   vyre__common(${target})
   vyre__seal(${target} "${PROJECT_SOURCE_DIR}/plugins/plugin.map")
   target_compile_definitions(${target} PRIVATE ${arg_DEFINES})
-  target_link_libraries(${target} PRIVATE ${arg_LINK})
+  target_link_libraries(${target} PRIVATE ${arg_LINK} vyre_plugin_common)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME vyre_${name} PREFIX lib LIBRARY_OUTPUT_DIRECTORY "${VYRE_LIB_DIR}/vyre")
   add_dependencies(runtime ${target})
@@ -119,9 +123,31 @@ function(vyre__test_properties name timeout labels serial)
   elseif(VYRE_SANITIZE STREQUAL "tsan")
     math(EXPR timeout "${timeout} * 8")
   endif()
+  # Who may take long begins early, so that none runs alone at the end.
   set_tests_properties(${name} PROPERTIES
-    TIMEOUT ${timeout} LABELS "${labels}" RUN_SERIAL "${serial}" SKIP_RETURN_CODE 77
+    TIMEOUT ${timeout} COST ${timeout} LABELS "${labels}" RUN_SERIAL "${serial}" SKIP_RETURN_CODE 77
     ENVIRONMENT "${VYRE_TEST_ENVIRONMENT}")
+endfunction()
+
+# vyre__see_tests(TARGET [DEF...]) - how the sources of tests are compiled.
+function(vyre__see_tests target)
+  vyre__common(${target})
+  target_compile_definitions(${target} PRIVATE
+    VYRE_TESTING=1 VYRE_HOOKS=1
+    "VYRE_TEST_PLUGIN_DIR=\"${VYRE_LIB_DIR}/vyre-test\""
+    "VYRE_TEST_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
+    "VYRE_TEST_BINARY_DIR=\"${PROJECT_BINARY_DIR}\""
+    ${ARGN})
+endfunction()
+
+# vyre_test_library(NAME SOURCES FILE... [LINK LIB...] [DEFINES DEF...]) - what several tests share,
+# compiled once: NAME is for their LINK.
+function(vyre_test_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK;DEFINES")
+  vyre__absolute(paths ${arg_SOURCES})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${paths})
+  vyre__see_tests(${name} ${arg_DEFINES})
+  target_link_libraries(${name} PUBLIC ${arg_LINK} vyre_test PkgConfig::VYRE_CMOCKA)
 endfunction()
 
 # vyre_test(NAME SOURCES FILE... [LABELS LABEL...] [TIMEOUT SECONDS] [LINK LIB...]
@@ -129,21 +155,15 @@ endfunction()
 # - one cmocka program, test-bin/NAME, linked to the static libvyre with all test hooks
 # (VYRE_TESTING=1), and its ctest entry NAME.  ../lib/vyre from there is where the plugins are.
 # LABELS threads: it also runs under TSan for every commit.  LABELS full: under ASan it only runs by
-# scripts/test --full.  The limit is for a release build; a sanitizer build gets a multiple of it.
+# scripts/test --full; release builds run it always.  The limit is for a release build; a sanitizer build gets a multiple of it.
 function(vyre_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT"
     "SOURCES;LABELS;LINK;DEFINES;ARGS;PLUGINS")
   vyre__absolute(paths ${arg_SOURCES})
   set(target test_${name})
   add_executable(${target} ${paths})
-  vyre__common(${target})
-  target_compile_definitions(${target} PRIVATE
-    VYRE_TESTING=1 VYRE_HOOKS=1
-    "VYRE_TEST_PLUGIN_DIR=\"${VYRE_LIB_DIR}/vyre-test\""
-    "VYRE_TEST_SOURCE_DIR=\"${PROJECT_SOURCE_DIR}\""
-    "VYRE_TEST_BINARY_DIR=\"${PROJECT_BINARY_DIR}\""
-    ${arg_DEFINES})
-  target_link_libraries(${target} PRIVATE vyre_test ${arg_LINK} PkgConfig::VYRE_CMOCKA)
+  vyre__see_tests(${target} ${arg_DEFINES})
+  target_link_libraries(${target} PRIVATE ${arg_LINK} vyre_test PkgConfig::VYRE_CMOCKA)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test-bin")
   add_dependencies(${target} vyre_test_plugins runtime)

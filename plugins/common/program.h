@@ -1,6 +1,6 @@
 /*
  * program.h - compilers that are programs of their own: looking for one, running it without a
- * shell, a folder for its files.  For plugins that list VYRE_PLUGIN_PROGRAMS among their sources.
+ * shell, a folder for its files.  For plugins whose compiler is one.
  */
 #ifndef VYRE_PLUGIN_PROGRAM_H
 #define VYRE_PLUGIN_PROGRAM_H
