@@ -29,8 +29,8 @@ one() {
   rm "$out/$name.$2.$3.said"
 }
 
-# compile_all: all of them, two at a time; for the first architecture, or with VYRE_TEST_ALL_TARGETS
-# for each.
+# compile_all: all of them, two at a time; for the first architecture and without most of the random
+# texts, or with VYRE_TEST_ALL_TARGETS everything for each.
 # shellcheck disable=SC2154
 compile_all() {
   local failed=0 text arch kind count
@@ -42,6 +42,7 @@ compile_all() {
   rm -rf "$out"
   mkdir -p "$out"
   "$texts" "$out"
+  [[ ${VYRE_TEST_ALL_TARGETS:-} ]] || rm -f "$out"/drawn_*_[1-9]*.vyre.c
   cat "${preludes[@]}" >"$out/prelude.h"
   export -f one
   export clang out suffix options reader
