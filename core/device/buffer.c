@@ -56,6 +56,7 @@ vyre_status vyre_buffer_create(vyre_device *device, uint64_t size, vyre_buffer *
   }
   buffer->device = device;
   buffer->references = 1;
+  buffer->id = vyre__binders_new_id(&device->binders);
   vyre__device_retain(device);
   *out_buffer = buffer;
   return VYRE_OK;
@@ -85,10 +86,14 @@ void vyre__buffer_release(vyre_buffer *buffer)
   if (__atomic_fetch_sub(&buffer->references, 1, __ATOMIC_ACQ_REL) != 1)
     return;
   buffer->freeing.run = free_now;
-  if (vyre__context_is_ours(buffer->device->context))
-    vyre__device_retire(buffer->device, &buffer->freeing);
-  else
+  if (!vyre__context_is_ours(buffer->device->context)) {
     free_now(&buffer->freeing);
+    return;
+  }
+  /* Relaxed: whoever bound it did so while the caller lent it, which came before this release. */
+  if (__atomic_load_n(&buffer->bound, __ATOMIC_RELAXED))
+    vyre__binders_drop(&buffer->device->binders, buffer->id);
+  vyre__device_retire(buffer->device, &buffer->freeing);
 }
 
 void vyre_buffer_destroy(vyre_buffer *buffer)

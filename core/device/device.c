@@ -29,6 +29,8 @@ static void close_now(vyre__deferred *node)
     device->backend->device_close(device->handle);
   if (is_ours)
     vyre__site_release(device->site);
+  if (is_ours) /* a thread that is not here may have it locked */
+    vyre__binders_free(&device->binders);
   vyre__deallocate(&allocator, device->choice);
   vyre__deallocate(&allocator, device);
   vyre__context_release(context);
@@ -208,6 +210,7 @@ vyre_status vyre_device_recover(vyre_device *device, vyre_error *err)
   status = vyre__device_quiesce(device, err);
   if (status)
     return status;
+  vyre__binders_drop(&device->binders, 0); /* what was recorded is not started again */
   status = reopen(device, err);
   vyre__device_resume(device);
   if (status)

@@ -16,6 +16,7 @@
 
 #include "core/base/alloc.h"
 #include "core/base/error.h"
+#include "core/device/binders.h"
 #include "core/device/site.h"
 
 /* A handle that was lost while objects of it existed; closed with the device. */
@@ -59,12 +60,15 @@ struct vyre_device {
   const char *serialised_by; /* see vyre__listed_device */
   vyre__cost costs[VYRE__COST_ROWS];
   vyre__recording recording; /* tests set it; see core/dispatch/replay.h */
+  vyre__binders binders;     /* recorded launches that name buffers of it */
   vyre__site *site;          /* NULL: nothing waits for a resident launch here */
   vyre__deferred closing;
 };
 
 struct vyre_buffer {
   uint32_t references; /* atomic: its owner's, and one for each engine that reads it */
+  uint32_t bound;      /* atomic; something in the device's `binders` may bind it */
+  uint64_t id;         /* no other buffer of the device has it, or had it */
   vyre_device *device; /* retained */
   vyre_backend_buffer *handle;
   uint64_t size;

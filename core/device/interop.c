@@ -67,6 +67,7 @@ vyre_status vyre_buffer_import(vyre_device *device, const vyre_native_memory *me
   }
   buffer->device = device;
   buffer->references = 1;
+  buffer->id = vyre__binders_new_id(&device->binders);
   vyre__device_retain(device);
   *out_buffer = buffer;
   return VYRE_OK;

@@ -218,6 +218,7 @@ static vyre_status open_one(vyre_context *context, const vyre__listed_device *li
   vyre__device_look_again(listed, &device->info);
   device->backend_index = listed->backend_index;
   device->references = 1;
+  vyre__binders_init(&device->binders);
   vyre__context_retain(context);
   *out_device = device;
   return VYRE_OK;

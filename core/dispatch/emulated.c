@@ -36,7 +36,7 @@ static vyre_status start(vyre_pending *pending, const vyre__plan *plan, vyre_err
     status = call(pending, &steps, err);
   else if (status == VYRE_OK)
     status = VYRE_FAIL(err, VYRE_ERROR_UNSUPPORTED, NULL, "the grid of every segment is empty");
-  vyre__steps_free(pending, &steps);
+  vyre__steps_free(&steps, &program->device->allocator);
   if (status != VYRE_OK)
     return status;
   pending->result.form = VYRE_FORM_EMULATED;

@@ -14,9 +14,6 @@
 
 #include <pthread.h>
 
-/* The launches of a pass, recorded (replay.h). */
-typedef struct vyre__recorded vyre__recorded;
-
 struct vyre_pending {
   vyre_program *program; /* retained */
   pthread_mutex_t lock;
@@ -48,6 +45,8 @@ struct vyre_pending {
   vyre__live *live;         /* host route: the buffers' values */
   uint32_t emulated_steps;  /* launches of one pass in the plugin's own form */
   vyre__recorded *recorded; /* resident route: passes are replays of it; or NULL */
+  uint64_t digest;          /* of the steps (kept.h); 0: nobody has asked */
+  uint64_t single;          /* launches that dispatches before made of them one by one */
   char unrecorded[104];     /* why it is not to be had, or "" */
 
   /* What the result will say. */

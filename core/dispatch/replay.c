@@ -1,19 +1,9 @@
 /* replay.c - the launches of a pass recorded once and replayed; see replay.h. */
 #include "core/dispatch/replay.h"
 
-#include "core/dispatch/steps.h"
+#include "core/dispatch/kept.h"
 
 #include <stdio.h>
-
-/* A sequence of the plugin's; freed as a buffer is, while nothing is resident that it would wait
-   for. */
-struct vyre__recorded {
-  vyre__deferred freeing;
-  vyre_device *device; /* retained */
-  uint64_t generation;
-  vyre_backend_sequence *handle;
-  uint32_t steps;
-};
 
 /* ---- is it worth it? ---- */
 
@@ -24,22 +14,31 @@ static bool can_record(const vyre_device *device)
          device->recording != VYRE__RECORDING_NEVER;
 }
 
-/* Launches that are saved by recording, as seen before pass `pass`; a tested run shows by what it
-   has made already how long it is. */
-static uint64_t savings(const vyre_pending *pending, uint64_t steps, uint64_t launches,
-                        uint32_t pass)
+/* Launches of the next start, if they are recorded.  Of one launch each start is a launch anyway.
+ */
+static uint64_t launches_of_start(const vyre_pending *pending, uint64_t steps, uint32_t pass)
 {
-  if (pending->tested)
-    return steps > 1 ? launches : 0; /* of one step each pass is one start either way */
-  return steps * (pending->options.iterations - pass);
+  return pending->tested ? steps : steps * (pending->options.iterations - (pass - 1ull));
 }
 
-static bool is_worth_it(const vyre_pending *pending, uint64_t steps, uint64_t launches,
-                        uint32_t pass)
+static bool can_save(const vyre_pending *pending, uint64_t steps, uint32_t pass)
 {
   return steps && steps <= UINT32_MAX &&
          (pending->program->device->recording == VYRE__RECORDING_ALWAYS ||
-          savings(pending, steps, launches, pass) >= VYRE__REPLAY_WORTH);
+          launches_of_start(pending, steps, pass) > 1);
+}
+
+/*
+ * Launches that speak for recording, as seen before pass `pass`: those of the passes behind it that
+ * are sure to come, and `launches` that were made of these steps one by one.
+ */
+static bool is_worth_it(const vyre_pending *pending, uint64_t steps, uint64_t launches,
+                        uint32_t pass)
+{
+  const uint64_t sure =
+      pending->tested ? 0 : steps * ((uint64_t)pending->options.iterations - pass);
+  return pending->program->device->recording == VYRE__RECORDING_ALWAYS ||
+         sure >= VYRE__REPLAY_WORTH || launches >= VYRE__REPLAY_WORTH - sure;
 }
 
 /* Relaxed, both: it says the same whenever it is seen, and is only asked to save a call. */
@@ -62,28 +61,15 @@ static void keep_refusal(vyre_pending *pending, vyre_status status, const vyre_e
 
 /* ---- recording ---- */
 
-/* Nobody uses it any more.  In a child it is only forgotten. */
-static void free_now(vyre__deferred *node)
-{
-  vyre__recorded *recorded = VYRE__OWNER(vyre__recorded, freeing, node);
-  vyre_device *device = recorded->device;
-  const vyre_allocator allocator = device->allocator;
-  if (recorded->handle && vyre__context_is_ours(device->context))
-    device->backend->sequence_release(vyre__device_handle(device, recorded->generation),
-                                      recorded->handle);
-  vyre__deallocate(&allocator, recorded);
-  vyre__device_release(device);
-}
-
-static vyre_status create(vyre_pending *pending, const vyre__steps *steps, vyre__recorded *recorded,
-                          vyre_error *err)
+static vyre_status create(vyre_pending *pending, vyre__recorded *recorded, vyre_error *err)
 {
   vyre_device *device = pending->program->device;
+  const vyre__steps *steps = &recorded->steps;
   vyre_sequence_desc desc = {.struct_size = sizeof desc, .step_stride = sizeof *steps->descs};
   vyre_error said = VYRE_ERROR_INIT;
   vyre_status status = VYRE_OK;
   desc.steps = steps->descs;
-  desc.step_count = recorded->steps = steps->count;
+  desc.step_count = steps->count;
   status = device->backend->sequence_create(device->handle, &desc, &recorded->handle, &said);
   status = vyre__device_result(device, "sequence_create", status, &said, err);
   if (status == VYRE_OK && !recorded->handle)
@@ -99,23 +85,34 @@ static vyre_status record(vyre_pending *pending, bool with_test, vyre_error *err
 {
   vyre_device *device = pending->program->device;
   vyre__recorded *recorded = vyre__allocate_zeroed(&device->allocator, 1, sizeof *recorded);
-  vyre__steps steps = {0};
   vyre_status status = VYRE_OK;
   if (!recorded)
     return VYRE_FAIL_MEMORY(err, "a recorded pass");
-  status = vyre__steps_describe(pending, with_test, &steps, err);
+  status = vyre__steps_describe(pending, with_test, &recorded->steps, err);
   if (status == VYRE_OK)
-    status = create(pending, &steps, recorded, err);
-  vyre__steps_free(pending, &steps);
+    status = create(pending, recorded, err);
   if (status != VYRE_OK) {
+    vyre__steps_free(&recorded->steps, &device->allocator);
     vyre__deallocate(&device->allocator, recorded);
     return status;
   }
   recorded->device = device;
   recorded->generation = pending->program->generation;
+  recorded->digest = pending->digest;
+  recorded->references = 1; /* the dispatch's */
   vyre__device_retain(device);
+  vyre__kept_add(pending, with_test, recorded);
   pending->recorded = recorded;
   return VYRE_OK;
+}
+
+/* Once a dispatch: what there is of these steps. */
+static void look_back(vyre_pending *pending, bool with_test)
+{
+  if (pending->digest)
+    return;
+  pending->digest = vyre__kept_digest(pending, with_test);
+  pending->recorded = vyre__kept_find(pending, with_test, pending->digest, &pending->single);
 }
 
 vyre_status vyre__replay_consider(vyre_pending *pending, bool with_test, vyre_error *err)
@@ -125,8 +122,11 @@ vyre_status vyre__replay_consider(vyre_pending *pending, bool with_test, vyre_er
   vyre_error said = VYRE_ERROR_INIT;
   vyre_status status = VYRE_OK;
   if (pending->recorded || pending->unrecorded[0] || !can_record(device) ||
-      was_refused(pending->program) ||
-      !is_worth_it(pending, steps, pending->result.launches, pending->pass))
+      was_refused(pending->program) || !can_save(pending, steps, pending->pass))
+    return VYRE_OK;
+  look_back(pending, with_test);
+  if (pending->recorded ||
+      !is_worth_it(pending, steps, pending->single + pending->result.launches, pending->pass))
     return VYRE_OK;
   if (!vyre__device_hold_quiet(device)) /* an engine would have to leave for it */
     return VYRE_OK;
@@ -140,18 +140,20 @@ vyre_status vyre__replay_consider(vyre_pending *pending, bool with_test, vyre_er
   return VYRE_OK;
 }
 
+/* Of a run that has failed nothing is kept; of one that went launch by launch the number is. */
 void vyre__replay_forget(vyre_pending *pending)
 {
   vyre__recorded *recorded = pending->recorded;
+  const bool is_ours = vyre__context_is_ours(pending->program->device->context);
+  if (recorded && is_ours && pending->failed)
+    vyre__kept_remove(pending->program, recorded);
+  if (recorded)
+    vyre__recorded_release(recorded);
+  else if (pending->digest && is_ours)
+    vyre__kept_count(pending->program, pending->digest, pending->result.launches);
   pending->recorded = NULL;
+  pending->digest = 0;
   pending->unrecorded[0] = '\0';
-  if (!recorded)
-    return;
-  recorded->freeing.run = free_now;
-  if (vyre__context_is_ours(recorded->device->context))
-    vyre__device_retire(recorded->device, &recorded->freeing);
-  else
-    free_now(&recorded->freeing);
 }
 
 /* ---- replaying ---- */
@@ -160,7 +162,7 @@ void vyre__replay_forget(vyre_pending *pending)
 static uint32_t next_times(const vyre_pending *pending)
 {
   const uint32_t left = pending->options.iterations - (pending->pass - 1);
-  const uint32_t most = VYRE__REPLAY_LAUNCHES / pending->recorded->steps;
+  const uint32_t most = VYRE__REPLAY_LAUNCHES / pending->recorded->steps.count;
   if (pending->tested || !most)
     return 1;
   return left < most ? left : most;
@@ -175,10 +177,12 @@ vyre_status vyre__replay_start(vyre_pending *pending, vyre_error *err)
   vyre_status status = device->backend->sequence_start(device->handle, pending->recorded->handle,
                                                        times, &launched.handle, &said);
   status = vyre__flight_add(pending, "sequence_start", status, &said, &launched, err);
-  if (status != VYRE_OK)
+  if (status != VYRE_OK) {
+    vyre__kept_remove(pending->program, pending->recorded);
     return status;
+  }
   pending->result.form = VYRE_FORM_REPLAYS;
-  pending->result.launches += (uint64_t)pending->recorded->steps * times;
+  pending->result.launches += (uint64_t)pending->recorded->steps.count * times;
   pending->launched = times - 1 == pending->options.iterations - pending->pass;
   pending->pass += times;
   return VYRE_OK;
@@ -190,15 +194,14 @@ void vyre__replay_plan(const vyre_pending *pending, bool with_test, char *out_te
 {
   const uint64_t steps = vyre__plan_launches(pending, with_test);
   out_text[0] = '\0';
-  if (!can_record(pending->program->device) ||
-      !is_worth_it(pending, steps, pending->tested ? UINT64_MAX : 0, 1))
+  if (!can_record(pending->program->device) || !can_save(pending, steps, 1))
     return;
   if (was_refused(pending->program))
     snprintf(out_text, size, ", one by one: the plugin has refused to record them");
-  else if (pending->tested && pending->program->device->recording == VYRE__RECORDING_WORTH)
-    snprintf(out_text, size, ", recorded after %u launches and then replayed", VYRE__REPLAY_WORTH);
-  else
+  else if (is_worth_it(pending, steps, 0, 1))
     snprintf(out_text, size, ", recorded once and replayed");
+  else
+    snprintf(out_text, size, ", recorded after %u launches and then replayed", VYRE__REPLAY_WORTH);
 }
 
 void vyre__replay_reason(const vyre_pending *pending, char *out_text, size_t size)

@@ -2,8 +2,9 @@
  * replay.h - the launches of a pass recorded once and replayed (tier 5), on the resident route.
  *
  * A dispatch records its steps at the beginning of a pass, if the device can and it is worth it;
- * the passes from there on are replays.  Where convergence is tested each start is one pass; else a
- * start has many.  A device that refuses to record gets single launches as before.
+ * the passes from there on are replays, and the program keeps what was recorded for dispatches of
+ * the same steps (kept.h): those start it at once.  Where convergence is tested each start is one
+ * pass; else a start has many.  A device that refuses to record gets single launches as before.
  */
 #ifndef VYRE_CORE_DISPATCH_REPLAY_H
 #define VYRE_CORE_DISPATCH_REPLAY_H
@@ -13,8 +14,9 @@
 /*
  * Recording is worth it for a run that saves at least so many launches by it: about what it costs
  * to describe, check and set up a few of them, and to take that down again.  How long a tested run
- * will be nobody knows: it records when it has made so many, so that it has paid for them at most
- * twice.
+ * will be nobody knows, nor how often a short one comes again: they record when so many launches of
+ * the same steps were made, in this dispatch or before it, so that these are paid for at most twice.
+ * What is kept costs nothing any more: it is started wherever a start stands for two launches.
  */
 #define VYRE__REPLAY_WORTH 16u
 

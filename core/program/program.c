@@ -2,6 +2,7 @@
 #include "core/program/program.h"
 
 #include "core/base/checked.h"
+#include "core/dispatch/kept.h"
 #include "core/dispatch/live.h"
 #include "core/dispatch/stage.h"
 #include "core/program/fused.h"
@@ -29,6 +30,7 @@ static void free_now(vyre__deferred *node)
 
 static void free_program(vyre_program *program)
 {
+  vyre__kept_clear(program);
   vyre__stage_destroy(program->idle_stage);
   vyre__live_destroy(program->idle_live);
   program->freeing.run = free_now;

@@ -41,6 +41,21 @@ typedef struct vyre__segment_plan {
 /* What a dispatch leaves behind for the next one (core/dispatch/). */
 typedef struct vyre__stage vyre__stage;
 typedef struct vyre__live vyre__live;
+typedef struct vyre__recorded vyre__recorded;
+
+/* Two, for programs that are dispatched on two sets of buffers by turns. */
+#define VYRE__KEPT 2u
+
+/* Steps that were launched one by one: vyre__kept_digest(), and how many launches it were. */
+typedef struct vyre__single {
+  uint64_t digest, launches;
+} vyre__single;
+
+/* Guarded by the lock of the device's binders; the last used is first. */
+typedef struct vyre__keep {
+  vyre__recorded *recorded[VYRE__KEPT];
+  vyre__single single[VYRE__KEPT];
+} vyre__keep;
 
 struct vyre_program {
   vyre_device *device; /* retained */
@@ -64,6 +79,7 @@ struct vyre_program {
   uint64_t workgroup_bytes;    /* of all WORKGROUP buffers that are bound */
   vyre__stage *idle_stage;     /* atomic; taken by a dispatch, put back at its end; or NULL */
   vyre__live *idle_live;       /* likewise */
+  vyre__keep keep;             /* recorded launches */
   uint32_t unrecordable;       /* atomic; the plugin cannot record its passes */
   const char *name;            /* never NULL */
   vyre__buffer_plan *buffers;

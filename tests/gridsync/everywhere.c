@@ -124,9 +124,12 @@ static void every_form(const way *w, vyre_program *program, const drawn *d,
   char text[RIG_TEXT];
   way forced = *w;
   for (vyre__recording r = VYRE__RECORDING_ALWAYS; r <= VYRE__RECORDING_NEVER; ++r) {
+    /* Recorded it runs twice: the second time it may be what was kept. */
+    const uint32_t times = w->route == VYRE_ROUTE_RESIDENT && r == VYRE__RECORDING_ALWAYS ? 2 : 1;
     forced.recording = w->route == VYRE_ROUTE_RESIDENT ? r : VYRE__RECORDING_WORTH;
-    if (!run_way(&forced, program, d, want, text))
-      report(&forced, d, again, text);
+    for (uint32_t i = 0; i < times; ++i)
+      if (!run_way(&forced, program, d, want, text))
+        report(&forced, d, again, text);
     if (w->route != VYRE_ROUTE_RESIDENT)
       break;
   }
