@@ -3,6 +3,7 @@
  * synchronous calls on top.
  */
 #include "core/dispatch/explain.h"
+#include "core/dispatch/learn.h"
 #include "core/dispatch/route.h"
 
 #include <stdio.h>
@@ -174,6 +175,8 @@ static vyre_status complete(vyre_pending *pending, const vyre_dispatch_options *
                        (unsigned long long)options->timeout_ns);
   if (status == VYRE_OK)
     status = vyre_pending_finish(pending, outputs, out_result, err);
+  if (status == VYRE_OK)
+    vyre__learn(pending);
   vyre_pending_release(pending);
   return status;
 }

@@ -4,6 +4,7 @@
 #include "core/base/checked.h"
 #include "core/dispatch/bind.h"
 #include "core/dispatch/cost.h"
+#include "core/dispatch/learn.h"
 #include "core/dispatch/replay.h"
 #include "core/dispatch/route.h"
 
@@ -180,6 +181,16 @@ static uint64_t times(uint64_t a, uint64_t b)
   return vyre__checked_multiply(a, b, &product) ? product : UINT64_MAX / 8;
 }
 
+uint64_t vyre__plan_cost(const vyre_pending *pending, const vyre__plan *plan, uint32_t row,
+                         uint64_t passes)
+{
+  const vyre__cost *cost = &plan->cost;
+  const uint64_t bytes = times(plan->copies, cost->copy_ps) / 1000;
+  if (row == VYRE__PLAN_NATIVE)
+    return cost->start_ns + times(passes * plan->barriers, cost->barrier_ns - 1) + bytes;
+  return times(passes * (plan->launches + pending->tested), cost->launch_ns) + bytes;
+}
+
 static void reckon(vyre_pending *pending, vyre__plan *plan)
 {
   vyre__plan_row *native = &plan->rows[VYRE__PLAN_NATIVE];
@@ -188,11 +199,11 @@ static void reckon(vyre_pending *pending, vyre__plan *plan)
   const vyre__cost *cost = &plan->cost;
   const uint32_t limit = pending->options.iterations;
   const uint64_t passes = pending->tested && limit > LIKELY_PASSES ? LIKELY_PASSES : limit;
-  uint64_t up = 0, down = 0, copies = 0;
+  uint64_t up = 0, down = 0;
   if (!pending->on_buffers)
     vyre__plan_traffic(pending, &up, &down);
-  copies = up + down;
-  native->bytes_once = resident->bytes_once = copies;
+  plan->copies = up + down;
+  native->bytes_once = resident->bytes_once = plan->copies;
   host->bytes_pass = host_bytes(pending);
   plan->barriers = pending->program->segment_count + (pending->program->settle != NULL);
   plan->launches = (uint32_t)vyre__plan_launches(pending, true);
@@ -200,10 +211,8 @@ static void reckon(vyre_pending *pending, vyre__plan *plan)
       !vyre__cost_get(pending, plan->fused_groups, &plan->cost))
     return;
   plan->reckoned = true;
-  native->cost_ns = cost->start_ns + times(passes * plan->barriers, cost->barrier_ns - 1) +
-                    times(copies, cost->copy_ps) / 1000;
-  resident->cost_ns = times(passes * (plan->launches + pending->tested), cost->launch_ns) +
-                      times(copies, cost->copy_ps) / 1000;
+  native->cost_ns = vyre__plan_cost(pending, plan, VYRE__PLAN_NATIVE, passes);
+  resident->cost_ns = vyre__plan_cost(pending, plan, VYRE__PLAN_RESIDENT, passes);
   host->cost_ns = times(passes * vyre__plan_launches(pending, false), cost->launch_ns) +
                   times(times(passes, host->bytes_pass), cost->copy_ps) / 1000;
 }
@@ -229,7 +238,7 @@ void vyre__plan_reason(const vyre_pending *pending, char *out_text, size_t size)
   const vyre__plan *plan = &pending->plan;
   const vyre__plan_row *native = &plan->rows[VYRE__PLAN_NATIVE];
   size_t length = 0;
-  char costs[2][112];
+  char costs[2][112], measured[112];
   if (pending->options.route != VYRE_ROUTE_AUTO)
     snprintf(out_text, size, "asked for");
   else if (!vyre__pending_is_long(pending))
@@ -245,6 +254,11 @@ void vyre__plan_reason(const vyre_pending *pending, char *out_text, size_t size)
              plan->taken == VYRE__PLAN_HOST ? "host" : "resident", costs[1]);
   } else {
     snprintf(out_text, size, "the costs could not be measured");
+  }
+  if (plan->shape) {
+    vyre__learn_reason(plan, measured, sizeof measured);
+    if (measured[0])
+      snprintf(out_text, size, "%s", measured);
   }
   length = strlen(out_text);
   vyre__replay_reason(pending, out_text + length, size - length);
@@ -334,6 +348,7 @@ vyre_status vyre__plan_make(vyre_pending *pending, vyre__plan *out_plan, vyre_er
     out_plan->fused_groups = fused_groups(pending);
     reckon(pending, out_plan);
     order_long(pending, out_plan);
+    vyre__learn_order(pending, out_plan);
   } else {
     order_short(pending, out_plan);
   }

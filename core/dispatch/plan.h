@@ -35,6 +35,10 @@ typedef struct vyre__plan {
   vyre__cost cost;
   uint32_t barriers; /* of a pass, native */
   uint32_t launches; /* of a pass, resident */
+  uint64_t copies;   /* bytes, once, native and resident */
+  uint64_t shape;    /* for learn.h; 0: it has no say */
+  vyre__learned learned;
+  bool is_trial; /* order[0] is the dearer one by the plan, to be measured */
 } vyre__plan;
 
 /*
@@ -42,6 +46,10 @@ typedef struct vyre__plan {
  * by cost.  UNSUPPORTED for a forced route that cannot be, with the reason.
  */
 vyre_status vyre__plan_make(vyre_pending *pending, vyre__plan *out_plan, vyre_error *err);
+
+/* What native or resident costs without the kernels, of so many passes; costs were reckoned. */
+uint64_t vyre__plan_cost(const vyre_pending *pending, const vyre__plan *plan, uint32_t row,
+                         uint64_t passes);
 
 /* Launches of one pass; with_test: the device's own test of convergence is one of them. */
 uint64_t vyre__plan_launches(const vyre_pending *pending, bool with_test);

@@ -47,6 +47,11 @@ static bool was_refused(const vyre_program *program)
   return __atomic_load_n(&program->unrecordable, __ATOMIC_RELAXED) != 0;
 }
 
+bool vyre__replay_can(const vyre_program *program)
+{
+  return can_record(program->device) && !was_refused(program);
+}
+
 static void keep_refusal(vyre_pending *pending, vyre_status status, const vyre_error *said)
 {
   vyre_program *program = pending->program;

@@ -15,8 +15,9 @@
  * Recording is worth it for a run that saves at least so many launches by it: about what it costs
  * to describe, check and set up a few of them, and to take that down again.  How long a tested run
  * will be nobody knows, nor how often a short one comes again: they record when so many launches of
- * the same steps were made, in this dispatch or before it, so that these are paid for at most twice.
- * What is kept costs nothing any more: it is started wherever a start stands for two launches.
+ * the same steps were made, in this dispatch or before it, so that these are paid for at most
+ * twice. What is kept costs nothing any more: it is started wherever a start stands for two
+ * launches.
  */
 #define VYRE__REPLAY_WORTH 16u
 
@@ -27,6 +28,9 @@
  */
 #define VYRE__REPLAY_LAUNCHES 128u
 #define VYRE__REPLAY_AHEAD 2u
+
+/* True if the device can record the program's passes, as far as is known. */
+bool vyre__replay_can(const vyre_program *program);
 
 /*
  * At the beginning of pass `pending->pass`: records its steps if they are to be.  An error only if

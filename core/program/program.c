@@ -20,6 +20,7 @@ static void free_now(vyre__deferred *node)
   if (program->module && vyre__context_is_ours(device->context))
     device->backend->module_unload(vyre__device_handle(device, program->generation),
                                    program->module);
+  pthread_mutex_destroy(&program->learning);
   vyre__deallocate(&allocator, program->texts);
   vyre__deallocate(&allocator, program->bindings);
   vyre__deallocate(&allocator, program->segments);
@@ -318,6 +319,7 @@ vyre_status vyre_program_create(vyre_device *device, const vyre_program_desc *de
   program->device = device;
   program->generation = vyre__device_generation(device);
   program->references = 1;
+  pthread_mutex_init(&program->learning, NULL);
   status = allocate_plan(program, desc, err);
   if (status != VYRE_OK)
     goto done;

@@ -57,6 +57,16 @@ typedef struct vyre__keep {
   vyre__single single[VYRE__KEPT];
 } vyre__keep;
 
+/* How long dispatches of a shape took (core/dispatch/learn.h): on route native, on resident. */
+#define VYRE__LEARNED 4u
+
+typedef struct vyre__learned {
+  uint64_t shape;      /* 0: none */
+  uint64_t pass_ns[2]; /* a pass, of the fastest */
+  uint32_t samples[2]; /* dispatches that were measured */
+  uint32_t passes;     /* of the last dispatch */
+} vyre__learned;
+
 struct vyre_program {
   vyre_device *device; /* retained */
   uint64_t generation;
@@ -80,8 +90,10 @@ struct vyre_program {
   vyre__stage *idle_stage;     /* atomic; taken by a dispatch, put back at its end; or NULL */
   vyre__live *idle_live;       /* likewise */
   vyre__keep keep;             /* recorded launches */
-  uint32_t unrecordable;       /* atomic; the plugin cannot record its passes */
-  const char *name;            /* never NULL */
+  pthread_mutex_t learning;
+  vyre__learned learned[VYRE__LEARNED]; /* guarded by it; the latest shape is first */
+  uint32_t unrecordable;                /* atomic; the plugin cannot record its passes */
+  const char *name;                     /* never NULL */
   vyre__buffer_plan *buffers;
   vyre__segment_plan *segments;
   vyre__binding_plan *bindings;             /* of all segments, one after the other */

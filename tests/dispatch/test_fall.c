@@ -4,6 +4,8 @@
  */
 #include "tests/dispatch/long_programs.h"
 
+#include <stdlib.h>
+
 static long_outcome wanted; /* of LONG_REACH, by host */
 
 static int find_wanted(void **state)
@@ -227,6 +229,34 @@ static void test_costs(void **state)
   on_fixture_close(&on);
 }
 
+/* What no launch and no barrier shows: the route of the plan is slower.  The other one is measured,
+   and taken from then on. */
+static void test_experience(void **state)
+{
+  on_fixture on;
+  vyre_program *program = NULL;
+  vyre_error err = VYRE_ERROR_INIT;
+  char *text = NULL;
+  (void)state;
+  long_open(&on, LONG_NATIVE, NULL);
+  program = long_create(&on, LONG_REACH, LONG_NATIVE);
+  if (vyre_dispatch_explain(program, NULL, long_inputs(LONG_REACH), 3, NULL, &text, &err))
+    fail_msg("%s", err.message);
+  if (strstr(text, "takes native")) { /* unless somebody else took the processor meanwhile */
+    on_fixture_set(&on, "barrier_ns", 2000000); /* after it was measured */
+    for (int i = 0; i < 2; ++i)
+      assert_falls(program, VYRE_ROUTE_NATIVE, VYRE_FORM_FUSED, "native: a launch of ");
+    for (int i = 0; i < 2; ++i)
+      assert_falls(program, VYRE_ROUTE_RESIDENT, VYRE_FORM_LAUNCHES,
+                   "to be measured: native took ");
+    for (int i = 0; i < 3; ++i)
+      assert_falls(program, VYRE_ROUTE_RESIDENT, VYRE_FORM_LAUNCHES, "measured: native ");
+  }
+  free(text);
+  vyre_program_destroy(program);
+  on_fixture_close(&on);
+}
+
 /*
  * On the caller's own buffers a route that has started may have written: no other route may take it
  * for state 0.
@@ -278,6 +308,7 @@ int main(void)
       cmocka_unit_test(test_impossible), cmocka_unit_test(test_no_buffers),
       cmocka_unit_test(test_resident),   cmocka_unit_test(test_all_the_way),
       cmocka_unit_test(test_costs),      cmocka_unit_test(test_lent_buffers),
+      cmocka_unit_test(test_experience),
   };
   return cmocka_run_group_tests(tests, find_wanted, NULL);
 }
