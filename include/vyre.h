@@ -605,6 +605,10 @@ typedef uint32_t vyre_form;
 /* [any] "auto", "native", "resident", "host"; "unknown" otherwise. */
 VYRE_API const char *vyre_route_name(vyre_route route);
 
+typedef uint32_t vyre_timing;
+#define VYRE_TIMING_ON 0u
+#define VYRE_TIMING_OFF 1u /* every time of the result is VYRE_TIME_ABSENT; a launch costs less */
+
 typedef struct vyre_dispatch_options {
   uint32_t struct_size;
   vyre_route route; /* AUTO chooses; another is taken or is an error */
@@ -619,10 +623,12 @@ typedef struct vyre_dispatch_options {
    * calls in two steps.
    */
   uint64_t timeout_ns;
+  vyre_timing timing; /* vyre_dispatch() and vyre_dispatch_buffers() without a result: always OFF */
+  uint32_t reserved;
 } vyre_dispatch_options;
 #define VYRE_DISPATCH_OPTIONS_INIT                                                                 \
   {                                                                                                \
-    (uint32_t)sizeof(vyre_dispatch_options), VYRE_ROUTE_AUTO, 0, 0, 0, {0, 0, 0}, 0, 0             \
+    (uint32_t)sizeof(vyre_dispatch_options), VYRE_ROUTE_AUTO, 0, 0, 0, {0, 0, 0}, 0, 0, 0, 0       \
   }
 
 typedef uint32_t vyre_converged;

@@ -307,6 +307,16 @@ typedef struct vyre_dispatch_desc {
   const void *push;             /* push constants, copied by the call; NULL if push_size is 0 */
   uint32_t push_size;
   uint32_t id_limit; /* one more than the largest binding id, at most VYRE_BINDING_IDS */
+
+  /* -------- since 0.3 -------- */
+  /*
+   * Not 0: nobody asks when the launch began and ended.  A hint, which dispatch() may use to leave
+   * out what is only done for times: those of pending_read() may then be VYRE_TIME_ABSENT, also
+   * with VYRE_CAP_TIMESTAMPS.  Nothing else depends on it, and the steps of a sequence or of passes
+   * are not looked at.
+   */
+  uint32_t untimed;
+  uint32_t reserved;
 } vyre_dispatch_desc;
 
 /*
@@ -329,8 +339,8 @@ typedef struct vyre_slot {
 /*
  * vyre_backend_times - VYRE_TIME_ABSENT in what is not measured.
  *   TIME-001  With VYRE_CAP_TIMESTAMPS started_ns <= ended_ns, both on the clock of
- *             device_clock(), and device_ns is their difference.  Launches that ran one after the
- *             other have times in that order.
+ *             device_clock(), and device_ns is their difference; all three may be absent of a
+ * launch that was `untimed`.  Launches that ran one after the other have times in that order.
  *   TIME-002  device_ns is what the launch took on the device, enqueue_ns what dispatch() took,
  *             wait_ns how long the read had to wait: none is longer than all of it together.
  */
@@ -723,6 +733,7 @@ typedef struct vyre_backend {
 #define VYRE_BACKEND_DEVICE_INFO_SIZE_0_2 VYRE__END(vyre_backend_device_info, grid_sync_reason)
 #define VYRE_BACKEND_TIMES_SIZE_0_2 VYRE__END(vyre_backend_times, ended_ns)
 #define VYRE_PASSES_DESC_SIZE_0_2 VYRE__END(vyre_passes_desc, tested)
+#define VYRE_DISPATCH_DESC_SIZE_0_3 VYRE__END(vyre_dispatch_desc, reserved)
 #define VYRE_BACKEND_SIZE_0_3 VYRE__END(vyre_backend, sequence_release)
 #define VYRE_BACKEND_DEVICE_OPTIONS_SIZE_0_3 VYRE__END(vyre_backend_device_options, queue)
 #define VYRE_NATIVE_HANDLE_SIZE_0_3 VYRE__END(vyre_native_handle, handle)

@@ -57,13 +57,25 @@ void vyre__error_prefix(vyre_error *err, const char *format, ...)
     snprintf(err->message + used, sizeof err->message - (size_t)used, "%s", old);
 }
 
+/* What is behind the end of a text nobody has written (vyre__error_clear()). */
+static void copy_text(char *to, const char *from, size_t size)
+{
+  const size_t length = strnlen(from, size - 1);
+  memcpy(to, from, length);
+  to[length] = '\0';
+}
+
 vyre_status vyre__error_copy(vyre_error *to, const vyre_error *from)
 {
-  uint32_t size;
-  if (to && to->struct_size >= offsetof(vyre_error, vendor_code)) {
-    size = to->struct_size < sizeof *from ? to->struct_size : (uint32_t)sizeof *from;
-    memcpy((char *)to + sizeof to->struct_size, (const char *)from + sizeof from->struct_size,
-           size - sizeof to->struct_size);
-  }
+  if (HOLDS(to, code))
+    to->code = from->code;
+  if (HOLDS(to, vendor_code))
+    to->vendor_code = from->vendor_code;
+  if (HOLDS(to, where))
+    copy_text(to->where, from->where, sizeof to->where);
+  if (HOLDS(to, message))
+    copy_text(to->message, from->message, sizeof to->message);
+  if (HOLDS(to, fix))
+    copy_text(to->fix, from->fix, sizeof to->fix);
   return from->code;
 }

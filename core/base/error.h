@@ -14,6 +14,19 @@
 
 #include <stdint.h>
 
+/*
+ * An empty record for the call that comes next: as VYRE_ERROR_INIT, but only the first byte of each
+ * text is stored.  For the way that every dispatch goes, where clearing all of it would be a good
+ * part of the cost.
+ */
+static inline void vyre__error_clear(vyre_error *out_err)
+{
+  out_err->struct_size = (uint32_t)sizeof *out_err;
+  out_err->code = VYRE_OK;
+  out_err->vendor_code = 0;
+  out_err->where[0] = out_err->message[0] = out_err->fix[0] = '\0';
+}
+
 /* `err` may be NULL.  Formats with printf rules; too long a text is cut. */
 __attribute__((format(printf, 7, 8))) vyre_status
 vyre__error_set(vyre_error *err, vyre_status code, int64_t vendor_code, const char *file, int line,

@@ -65,6 +65,7 @@ void vyre__bind_desc(const vyre_pending *pending, vyre_backend_kernel *kernel,
   out_desc->id_limit = vyre__control_id(pending->program) + 1;
   out_desc->push = pending->options.push;
   out_desc->push_size = pending->options.push_size;
+  out_desc->untimed = !vyre__pending_is_timed(pending);
   memcpy(out_desc->groups, groups, sizeof out_desc->groups);
   memcpy(out_desc->workgroup, pending->program->workgroup, sizeof out_desc->workgroup);
 }

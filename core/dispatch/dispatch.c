@@ -41,12 +41,13 @@ static vyre_status take_buffers(vyre_pending *pending, vyre_buffer *const *buffe
   return status;
 }
 
-/* What one call gives: bytes or buffers. */
+/* What one call gives: bytes or buffers; and whether it gives times back. */
 typedef struct given_memory {
   const vyre_bytes *inputs;
   vyre_buffer *const *buffers;
   uint32_t count;
   bool on_buffers;
+  bool untimed; /* nobody will ever see them */
 } given_memory;
 
 /* A handle that knows everything and runs nothing, and the plan for it. */
@@ -60,6 +61,8 @@ static vyre_status prepare(vyre_program *program, const vyre_dispatch_options *o
   if (status == VYRE_OK && own.route > VYRE_ROUTE_HOST)
     status = VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use a VYRE_ROUTE_… value",
                        "route %u does not exist", own.route);
+  if (given->untimed)
+    own.timing = VYRE_TIMING_OFF;
   if (status == VYRE_OK)
     status = vyre__pending_create(program, &own, out_pending, err);
   if (status != VYRE_OK)
@@ -79,15 +82,19 @@ static vyre_status prepare(vyre_program *program, const vyre_dispatch_options *o
 static vyre_status launch(vyre_pending *pending, vyre_error *err)
 {
   vyre__plan *plan = &pending->plan;
-  char refused[VYRE_ROUTE_REASON_SIZE] = "";
+  char refused[VYRE_ROUTE_REASON_SIZE];
+  refused[0] = '\0';
   for (uint32_t at = 0;; ++at) {
     const vyre__route_ops *ops = plan->rows[plan->order[at]].ops;
-    vyre_error said = VYRE_ERROR_INIT;
-    vyre_status status = ops->start(pending, plan, &said);
+    vyre_error said;
+    vyre_status status = VYRE_OK;
+    vyre__error_clear(&said);
+    status = ops->start(pending, plan, &said);
     if (status == VYRE_OK) {
       pending->ops = ops;
       plan->taken = plan->order[at];
-      memcpy(pending->result.reason, refused, sizeof refused); /* or "": pending.c will say it */
+      if (refused[0]) /* else pending.c will say it */
+        memcpy(pending->result.reason, refused, strlen(refused) + 1);
       return VYRE_OK;
     }
     /* Launches that were started have written: the caller's buffers are not state 0 any more. */
@@ -128,7 +135,7 @@ vyre_status vyre_dispatch_start(vyre_program *program, const vyre_dispatch_optio
                                 const vyre_bytes *inputs, uint32_t input_count,
                                 vyre_pending **out_pending, vyre_error *err)
 {
-  const given_memory given = {inputs, NULL, input_count, false};
+  const given_memory given = {inputs, NULL, input_count, false, false};
   return start(program, options, &given, out_pending, err);
 }
 
@@ -136,7 +143,7 @@ vyre_status vyre_dispatch_buffers_start(vyre_program *program, const vyre_dispat
                                         vyre_buffer *const *buffers, uint32_t buffer_count,
                                         vyre_pending **out_pending, vyre_error *err)
 {
-  const given_memory given = {NULL, buffers, buffer_count, true};
+  const given_memory given = {NULL, buffers, buffer_count, true, false};
   return start(program, options, &given, out_pending, err);
 }
 
@@ -144,7 +151,7 @@ vyre_status vyre_dispatch_explain(vyre_program *program, const vyre_dispatch_opt
                                   const vyre_bytes *inputs, uint32_t input_count,
                                   const vyre_allocator *allocator, char **out_text, vyre_error *err)
 {
-  const given_memory given = {inputs, NULL, input_count, false};
+  const given_memory given = {inputs, NULL, input_count, false, false};
   vyre_pending *pending = NULL;
   vyre_status status = VYRE_OK;
   if (!program || !out_text)
@@ -185,12 +192,13 @@ vyre_status vyre_dispatch(vyre_program *program, const vyre_dispatch_options *op
                           const vyre_bytes *inputs, uint32_t input_count, vyre_outputs *outputs,
                           vyre_dispatch_result *out_result, vyre_error *err)
 {
+  const given_memory given = {inputs, NULL, input_count, false, !out_result};
   vyre_pending *pending = NULL;
   vyre_status status = vyre__outputs_check(outputs, err);
   if (status == VYRE_OK)
     status = vyre__result_check(out_result, err);
   if (status == VYRE_OK)
-    status = vyre_dispatch_start(program, options, inputs, input_count, &pending, err);
+    status = start(program, options, &given, &pending, err);
   if (status == VYRE_OK)
     status = complete(pending, options, outputs, out_result, err);
   return status;
@@ -200,10 +208,11 @@ vyre_status vyre_dispatch_buffers(vyre_program *program, const vyre_dispatch_opt
                                   vyre_buffer *const *buffers, uint32_t buffer_count,
                                   vyre_dispatch_result *out_result, vyre_error *err)
 {
+  const given_memory given = {NULL, buffers, buffer_count, true, !out_result};
   vyre_pending *pending = NULL;
   vyre_status status = vyre__result_check(out_result, err);
   if (status == VYRE_OK)
-    status = vyre_dispatch_buffers_start(program, options, buffers, buffer_count, &pending, err);
+    status = start(program, options, &given, &pending, err);
   if (status == VYRE_OK)
     status = complete(pending, options, NULL, out_result, err);
   return status;

@@ -17,6 +17,13 @@ static const vyre__launched *oldest(const vyre_pending *pending)
   return &pending->flight.launched[pending->flight.first];
 }
 
+/* The place of the `index`-th in the air; 0 is the oldest. */
+static uint32_t place(const vyre__flight *flight, uint32_t index)
+{
+  const uint32_t at = flight->first + index;
+  return at < flight->room ? at : at - flight->room;
+}
+
 static void prefix(const vyre_pending *pending, const vyre__launched *launched, vyre_error *err)
 {
   const vyre_program *program = pending->program;
@@ -67,7 +74,7 @@ vyre_status vyre__flight_add(vyre_pending *pending, const char *function, vyre_s
     prefix(pending, launched, err);
     return status;
   }
-  flight->launched[(flight->first + flight->count++) % VYRE__FLIGHT_MOST] = *launched;
+  flight->launched[place(flight, flight->count++)] = *launched;
   return VYRE_OK;
 }
 
@@ -76,8 +83,10 @@ vyre_status vyre__flight_start(vyre_pending *pending, const vyre_dispatch_desc *
 {
   vyre_device *device = pending->program->device;
   vyre__launched launched = {NULL, step, pass, 1};
-  vyre_error said = VYRE_ERROR_INIT;
-  vyre_status status = device->backend->dispatch(device->handle, desc, &launched.handle, &said);
+  vyre_error said;
+  vyre_status status = VYRE_OK;
+  vyre__error_clear(&said);
+  status = device->backend->dispatch(device->handle, desc, &launched.handle, &said);
   status = vyre__flight_add(pending, "dispatch", status, &said, &launched, err);
   if (status == VYRE_OK)
     pending->result.launches += 1;
@@ -88,9 +97,10 @@ vyre_status vyre__flight_wait(vyre_pending *pending, uint64_t deadline, vyre_err
 {
   vyre_device *device = pending->program->device;
   const vyre__launched *launched = oldest(pending);
-  vyre_error said = VYRE_ERROR_INIT;
-  vyre_status status =
-      device->backend->pending_wait(launched->handle, vyre__time_left(deadline), &said);
+  vyre_error said;
+  vyre_status status = VYRE_OK;
+  vyre__error_clear(&said);
+  status = device->backend->pending_wait(launched->handle, vyre__time_left(deadline), &said);
   status = vyre__device_result(device, "pending_wait", status, &said, err);
   if (status != VYRE_OK)
     prefix(pending, launched, err);
@@ -151,14 +161,15 @@ vyre_status vyre__flight_read(vyre_pending *pending, vyre_slot *slots, const uin
   vyre_device *device = pending->program->device;
   const vyre__launched *launched = oldest(pending);
   vyre_backend_times times = absent;
-  vyre_error said = VYRE_ERROR_INIT;
+  vyre_error said;
   vyre_status status = VYRE_OK;
-  status =
-      device->backend->pending_read(launched->handle, slots, count, sizeof *slots, &times, &said);
+  vyre__error_clear(&said);
+  status = device->backend->pending_read(launched->handle, slots, count, sizeof *slots,
+                                         vyre__pending_is_timed(pending) ? &times : NULL, &said);
   status = vyre__device_result(device, "pending_read", status, &said, err);
   if (status == VYRE_OK)
     status = check_slots(pending, slots, buffers, count, err);
-  if (status == VYRE_OK)
+  if (status == VYRE_OK && vyre__pending_is_timed(pending))
     status = vyre__times_add(&pending->result, &times, err);
   if (status == VYRE_OK)
     add_span(pending, &times);
@@ -175,7 +186,7 @@ void vyre__flight_pop(vyre_pending *pending)
   vyre_device *device = pending->program->device;
   if (vyre__context_is_ours(device->context))
     device->backend->pending_release(oldest(pending)->handle);
-  flight->first = (flight->first + 1) % VYRE__FLIGHT_MOST;
+  flight->first = place(flight, 1);
   flight->count -= 1;
 }
 

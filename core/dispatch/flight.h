@@ -22,7 +22,8 @@ typedef struct vyre__launched {
 } vyre__launched;
 
 typedef struct vyre__flight {
-  vyre__launched launched[VYRE__FLIGHT_MOST];
+  vyre__launched *launched; /* a ring of `room` */
+  uint32_t room;            /* VYRE__FLIGHT_MOST, or 1 for a run of one launch */
   uint32_t first, count;
 } vyre__flight;
 

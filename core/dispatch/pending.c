@@ -12,38 +12,79 @@
 
 /* ---- making and freeing ---- */
 
-/* One block: the handle, the group counts of each step and the test, the push constants. */
+/* Nothing has run: sums of no launch, or no times at all. */
+static void reset_result(vyre_pending *pending)
+{
+  vyre_dispatch_result *result = &pending->result;
+  const uint64_t none = vyre__pending_is_timed(pending) ? 0 : VYRE_TIME_ABSENT;
+  result->struct_size = (uint32_t)sizeof *result;
+  result->route = VYRE_ROUTE_AUTO;
+  result->passes = 0;
+  result->converged = VYRE_CONVERGED_NOT_TESTED;
+  result->launches = 0;
+  result->form = VYRE_FORM_LAUNCHES;
+  result->reason[0] = '\0';
+  result->wall_ns = result->device_ns = result->enqueue_ns = result->wait_ns = none;
+  result->device_span_ns = VYRE_TIME_ABSENT;
+  pending->first_start_ns = VYRE_TIME_ABSENT;
+}
+
+/* What stands behind the handle in its block, the strictest alignment first. */
+typedef struct parts {
+  uint64_t launched, sizes, counts, given, lent, groups, push; /* where each begins */
+  uint64_t size;                                               /* of all of it */
+} parts;
+
+/* Some KiB at most, each: nothing overflows. */
+static parts lay_out(const vyre_program *program, uint32_t room, uint32_t push_size)
+{
+  const uint64_t buffers = program->buffer_count;
+  parts p = {.launched = sizeof(vyre_pending)};
+  p.sizes = p.launched + room * sizeof(vyre__launched);
+  p.counts = p.sizes + buffers * sizeof(uint64_t);
+  p.given = p.counts + buffers * sizeof(uint64_t);
+  p.lent = p.given + buffers * sizeof(vyre_bytes);
+  p.groups = p.lent + buffers * sizeof(vyre_buffer *);
+  p.push = p.groups + (program->segment_count + 1ull) * sizeof(uint32_t[3]);
+  p.size = p.push + push_size;
+  return p;
+}
+
+/* One block, of the size that this program needs: it is cleared for each dispatch. */
 vyre_status vyre__pending_create(vyre_program *program, const vyre_dispatch_options *options,
                                  vyre_pending **out_pending, vyre_error *err)
 {
-  static const vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
-  const uint64_t groups = (program->segment_count + 1ull) * sizeof(uint32_t[3]);
-  const uint64_t size = sizeof(vyre_pending) + groups + options->push_size;
-  vyre_pending *pending = vyre__allocate_zeroed(&program->device->allocator, 1, size);
-  unsigned char *behind = NULL;
+  const bool is_long = program->segment_count > 1 || options->iterations > 1;
+  const uint32_t room = is_long ? VYRE__FLIGHT_MOST : 1;
+  const parts at = lay_out(program, room, options->push_size);
+  vyre_pending *pending = vyre__allocate_zeroed(&program->device->allocator, 1, at.size);
+  unsigned char *block = (unsigned char *)pending;
   if (!pending)
     return VYRE_FAIL_MEMORY(err, "a pending dispatch");
   vyre__program_retain(program);
   pending->program = program;
   pthread_mutex_init(&pending->lock, NULL);
-  behind = (unsigned char *)(pending + 1);
-  pending->groups = (uint32_t(*)[3])(void *)behind;
+  pending->flight.launched = (vyre__launched *)(void *)(block + at.launched);
+  pending->flight.room = room;
+  pending->shape.sizes = (uint64_t *)(void *)(block + at.sizes);
+  pending->shape.counts = (uint64_t *)(void *)(block + at.counts);
+  pending->given = (vyre_bytes *)(void *)(block + at.given);
+  pending->lent = (vyre_buffer **)(void *)(block + at.lent);
+  pending->groups = (uint32_t(*)[3])(void *)(block + at.groups);
   pending->options = *options;
   pending->options.push = NULL;
   if (options->push_size)
-    pending->options.push = memcpy(behind + groups, options->push, options->push_size);
+    pending->options.push = memcpy(block + at.push, options->push, options->push_size);
   pending->tested = options->iterations > 1 && program->converge != VYRE_CONVERGE_OFF;
-  pending->result = result;
-  pending->result.device_span_ns = VYRE_TIME_ABSENT;
-  pending->first_start_ns = VYRE_TIME_ABSENT;
-  pending->started_ns = vyre__now_ns();
+  reset_result(pending);
+  if (vyre__pending_is_timed(pending))
+    pending->started_ns = vyre__now_ns();
   *out_pending = pending;
   return VYRE_OK;
 }
 
 void vyre__pending_forget(vyre_pending *pending)
 {
-  static const vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
   vyre__flight_drop(pending);
   vyre__replay_forget(pending);
   if (pending->stage)
@@ -53,9 +94,7 @@ void vyre__pending_forget(vyre_pending *pending)
   pending->ops = NULL;
   pending->pass = pending->step = pending->tested_pass = 0;
   pending->changed = pending->done = pending->launched = false;
-  pending->result = result;
-  pending->result.device_span_ns = VYRE_TIME_ABSENT;
-  pending->first_start_ns = VYRE_TIME_ABSENT;
+  reset_result(pending);
 }
 
 void vyre_pending_release(vyre_pending *pending)
@@ -107,10 +146,11 @@ static vyre_status tell_error(const vyre_pending *pending, vyre_error *err)
 /* The lock is held. */
 static vyre_status advance(vyre_pending *pending, uint64_t deadline, vyre_error *err)
 {
-  vyre_error said = VYRE_ERROR_INIT;
+  vyre_error said;
   vyre_status status = VYRE_OK;
   if (pending->failed)
     return tell_error(pending, err);
+  vyre__error_clear(&said);
   status = vyre__device_check(pending->program->device, pending->program->generation, &said);
   if (status == VYRE_OK && !pending->done)
     status = pending->ops->advance(pending, deadline, &said);
@@ -180,9 +220,10 @@ static vyre_status collect(vyre_pending *pending, vyre_outputs *outputs, bool wa
                            vyre_error *err)
 {
   vyre__value values[VYRE_MAX_BUFFERS];
-  vyre_error said = VYRE_ERROR_INIT;
+  vyre_error said;
   const uint32_t unread = pending->flight.count;
   vyre_status status = VYRE_OK;
+  vyre__error_clear(&said);
   if (outputs && pending->on_buffers) {
     status = VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT,
                        "pass NULL for outputs and use vyre_buffer_download()",
@@ -217,7 +258,8 @@ vyre_status vyre_pending_finish(vyre_pending *pending, vyre_outputs *outputs,
     return status;
   pending->finished = true;
   pending->result.route = pending->ops->route;
-  pending->result.wall_ns = vyre__now_ns() - pending->started_ns;
+  if (vyre__pending_is_timed(pending))
+    pending->result.wall_ns = vyre__now_ns() - pending->started_ns;
   if (out_result && !pending->result.reason[0])
     vyre__plan_reason(pending, pending->result.reason, sizeof pending->result.reason);
   if (out_result)

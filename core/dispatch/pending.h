@@ -24,8 +24,8 @@ struct vyre_pending {
   bool tested;                   /* convergence is tested behind each pass */
   bool idle; /* no step has a group and nothing is tested: passes are only counted */
   vyre__shape shape;
-  vyre_bytes given[VYRE_MAX_BUFFERS];  /* the caller's bytes, by buffer; NULL: none */
-  vyre_buffer *lent[VYRE_MAX_BUFFERS]; /* the caller's buffers, by buffer */
+  vyre_bytes *given;  /* the caller's bytes, by buffer; NULL: none */
+  vyre_buffer **lent; /* the caller's buffers, by buffer */
   vyre__plan plan;
   uint32_t (*groups)[3]; /* logical groups by step: the segments, then the test; 0: an empty grid */
 
@@ -66,6 +66,12 @@ void vyre__pending_forget(vyre_pending *pending);
 static inline bool vyre__pending_is_long(const vyre_pending *pending)
 {
   return pending->program->segment_count > 1 || pending->options.iterations > 1;
+}
+
+/* Somebody may ask for times. */
+static inline bool vyre__pending_is_timed(const vyre_pending *pending)
+{
+  return pending->options.timing == VYRE_TIMING_ON;
 }
 
 /* INVALID_ARGUMENT if the result's struct_size is too small; NULL is accepted. */

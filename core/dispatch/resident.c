@@ -30,7 +30,7 @@ static bool compares(const vyre_pending *pending)
 /* There is a next step, and nothing has to be known before it. */
 static bool may_launch(const vyre_pending *pending)
 {
-  const uint32_t most = pending->recorded ? VYRE__REPLAY_AHEAD : VYRE__FLIGHT_MOST;
+  const uint32_t most = pending->recorded ? VYRE__REPLAY_AHEAD : pending->flight.room;
   if (pending->flight.count >= most || pending->launched)
     return false;
   return pending->step || !pending->tested || pending->tested_pass + 1 == pending->pass;
@@ -62,6 +62,13 @@ static vyre_status launch_step(vyre_pending *pending, vyre_error *err)
   return status;
 }
 
+/* One pass is only recorded where tests want it. */
+static bool may_replay(const vyre_pending *pending)
+{
+  return pending->options.iterations > 1 ||
+         pending->program->device->recording == VYRE__RECORDING_ALWAYS;
+}
+
 /* A step; at the beginning of a pass all of it, if it is recorded. */
 static vyre_status launch(vyre_pending *pending, vyre_error *err)
 {
@@ -70,7 +77,7 @@ static vyre_status launch(vyre_pending *pending, vyre_error *err)
     return launch_step(pending, err);
   if (pending->pass > 1 && pending->tested && !compares(pending))
     status = vyre__stage_set_pass(pending, pending->pass, err);
-  if (status == VYRE_OK)
+  if (status == VYRE_OK && may_replay(pending))
     status = vyre__replay_consider(pending, settles(pending), err);
   if (status != VYRE_OK)
     return status;
@@ -89,9 +96,11 @@ static vyre_status start(vyre_pending *pending, const vyre__plan *plan, vyre_err
 {
   const bool declared = pending->program->converge == VYRE_CONVERGE_DECLARED;
   bool changed = false;
-  vyre_status status =
-      vyre__stage_take(pending, settles(pending), declared || settles(pending), err);
+  vyre_status status = VYRE_OK;
   (void)plan;
+  /* With the caller's buffers and nothing tested there is nothing to keep on the device. */
+  if (!pending->on_buffers || declared || pending->tested)
+    status = vyre__stage_take(pending, settles(pending), declared || settles(pending), err);
   if (status == VYRE_OK && compares(pending))
     status = vyre__stage_compare(pending, true, &changed, err);
   if (status != VYRE_OK)

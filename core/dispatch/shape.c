@@ -16,6 +16,9 @@ vyre_status vyre__options_read(const vyre_program *program, const vyre_dispatch_
     return REFUSE("start from VYRE_DISPATCH_OPTIONS_INIT",
                   "the dispatch options' struct_size is %u, not %u", options->struct_size,
                   VYRE__SIZE_TO(vyre_dispatch_options, timeout_ns));
+  if (out_options->timing > VYRE_TIMING_OFF)
+    return REFUSE("use VYRE_TIMING_ON or VYRE_TIMING_OFF", "timing %u does not exist",
+                  out_options->timing);
   if (out_options->push_size != program->push_size)
     return REFUSE("give exactly the push constants that the program declares",
                   "%u bytes of push constants were given, the program declares %u",
@@ -156,7 +159,7 @@ static vyre_status check_aliases(const vyre_program *program, vyre_buffer *const
 vyre_status vyre__shape_from_buffers(const vyre_program *program, vyre_buffer *const *buffers,
                                      uint32_t buffer_count, vyre__shape *out_shape, vyre_error *err)
 {
-  vyre_buffer *given[VYRE_MAX_BUFFERS] = {0};
+  vyre_buffer *given[VYRE_MAX_BUFFERS];
   uint32_t want = 0, next = 0;
   for (uint32_t i = 0; i < program->buffer_count; ++i)
     want += program->buffers[i].access != VYRE_WORKGROUP;
@@ -166,6 +169,7 @@ vyre_status vyre__shape_from_buffers(const vyre_program *program, vyre_buffer *c
   for (uint32_t i = 0; i < program->buffer_count; ++i) {
     const vyre__buffer_plan *buffer = &program->buffers[i];
     vyre_status status = VYRE_OK;
+    given[i] = NULL;
     if (buffer->access == VYRE_WORKGROUP) {
       static_size(buffer, &out_shape->sizes[i]);
     } else {

@@ -7,8 +7,8 @@
 #include "core/program/program.h"
 
 typedef struct vyre__shape {
-  uint64_t sizes[VYRE_MAX_BUFFERS];  /* bytes, by buffer */
-  uint64_t counts[VYRE_MAX_BUFFERS]; /* elements, by buffer */
+  uint64_t *sizes;  /* bytes, by buffer */
+  uint64_t *counts; /* elements, by buffer */
 } vyre__shape;
 
 /* `options` (may be NULL) in our own size, checked against the program. */

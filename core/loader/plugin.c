@@ -14,7 +14,8 @@ vyre_status vyre__plugin_error(vyre_error *err, const vyre_backend *backend, con
                                vyre_status status, const vyre_error *from)
 {
   const char *name = backend ? backend->name : "the plugin";
-  vyre_error said = *from;
+  vyre_error said = VYRE_ERROR_INIT;
+  vyre__error_copy(&said, from);
   said.message[sizeof said.message - 1] = '\0';
   said.fix[sizeof said.fix - 1] = '\0';
   vyre__text_printable(said.message, true);

@@ -1,11 +1,11 @@
 /*
  * dispatch.c - starting a launch.
  *
- * In this order: everything is checked; a handle is taken, with its two events; HOST bindings get
- * one block of device memory, filled on the stream `copy`; then, under the device's lock, the
- * stream of the launch waits for the block, and start event, launch and end event follow each
- * other.  Nothing has run before the launch itself, and nothing that fails after it makes
- * dispatch() fail: the handle tells.
+ * In this order: everything is checked; a handle is taken, with its events; HOST bindings get one
+ * block of device memory, filled on the stream `copy`; then, under the device's lock, the stream of
+ * the launch waits for the block, and start event (if anybody may ask for times), launch and end
+ * event follow each other.  Nothing has run before the launch itself, and nothing that fails after
+ * it makes dispatch() fail: the handle tells.
  */
 #include "plugins/gpu/arguments.h"
 #include "plugins/gpu/check.h"
@@ -35,12 +35,13 @@ vyre_status vyre__gpu_pending_block(vyre_backend_pending *pending, uint64_t size
   return VYRE_OK;
 }
 
-/* Puts the bytes of the HOST bindings on their way; `started` stands behind them on `copy`. */
+/* Puts the bytes of the HOST bindings on their way; the handle's mark is behind them on `copy`. */
 static vyre_status fill_block(vyre_backend_pending *pending, const vyre_dispatch_desc *desc,
                               const vyre__gpu_arguments *arguments, vyre_error *err)
 {
   static const char zeroing[] = "zeroing the memory of a launch";
   vyre_backend_device *device = pending->device;
+  vyre__gpu_event *mark = vyre__gpu_pending_mark(pending);
   vyre_status status = VYRE_OK;
   if (pending->fault)
     status = vyre__gpu_result(
@@ -59,7 +60,7 @@ static vyre_status fill_block(vyre_backend_pending *pending, const vyre_dispatch
           zeroing, err);
   }
   if (status == VYRE_OK)
-    status = vyre__gpu_result(device, vyre__gpu_driver.event_record(pending->started, device->copy),
+    status = vyre__gpu_result(device, vyre__gpu_driver.event_record(mark, device->copy),
                               "marking the bytes of a launch", err);
   return status;
 }
@@ -96,8 +97,8 @@ static vyre_status start(vyre_backend_pending *pending, const vyre_dispatch_desc
   /* The order in which calls get the lock is the order on the stream (DISP-020). */
   pthread_mutex_lock(&device->lock);
   if (pending->block) /* what is awaited is recorded already: the event is free again after this */
-    code = driver->stream_wait(stream, pending->started);
-  if (!code)
+    code = driver->stream_wait(stream, vyre__gpu_pending_mark(pending));
+  if (!code && pending->is_timed)
     code = driver->event_record(pending->started, stream);
   if (!code)
     code = driver->launch(pending->kernel->function, desc->groups, desc->workgroup,
@@ -164,6 +165,12 @@ static vyre_status check_residency(vyre_backend_device *device, const vyre_dispa
   return status;
 }
 
+/* A host of an older version cannot say that nobody asks. */
+static bool is_timed(const vyre_dispatch_desc *desc)
+{
+  return desc->struct_size < VYRE_DISPATCH_DESC_SIZE_0_3 || !desc->untimed;
+}
+
 /* The context is current. */
 static vyre_status make(vyre_backend_device *device, const vyre_dispatch_desc *desc,
                         const vyre__gpu_needs *needs, vyre_backend_pending **out_pending,
@@ -176,7 +183,7 @@ static vyre_status make(vyre_backend_device *device, const vyre_dispatch_desc *d
   if ((desc->flags & VYRE_DISPATCH_PERSISTENT) || (desc->flags && needs->block))
     status = check_residency(device, desc, needs, err);
   if (status == VYRE_OK)
-    status = vyre__gpu_pending_take(device, &pending, err);
+    status = vyre__gpu_pending_take(device, is_timed(desc), &pending, err);
   if (status != VYRE_OK)
     return status;
   pending->kernel = desc->kernel;
@@ -214,7 +221,7 @@ vyre_status vyre__gpu_dispatch(vyre_backend_device *device, const vyre_dispatch_
   if (!device || !out_pending)
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the handle",
                        "device or out_pending is NULL");
-  const uint64_t begin = vyre__plugin_clock_ns();
+  const uint64_t begin = desc && is_timed(desc) ? vyre__plugin_clock_ns() : 0;
   vyre_status status = vyre__gpu_check_dispatch(device, desc, err);
   if (status == VYRE_OK)
     status = vyre__gpu_arguments_plan(device, desc, &needs, err);
@@ -226,7 +233,8 @@ vyre_status vyre__gpu_dispatch(vyre_backend_device *device, const vyre_dispatch_
   vyre__gpu_leave(&scope);
   if (status != VYRE_OK)
     return status;
-  pending->enqueue_ns = vyre__plugin_clock_ns() - begin;
+  if (pending->is_timed)
+    pending->enqueue_ns = vyre__plugin_clock_ns() - begin;
   *out_pending = pending;
   return VYRE_OK;
 }

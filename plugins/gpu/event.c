@@ -27,9 +27,11 @@ vyre_status vyre__gpu_event_take(vyre_backend_device *device, vyre__gpu_event **
   return VYRE_OK;
 }
 
-static void drop(vyre_backend_device *device, vyre__gpu_event *event)
+void vyre__gpu_event_drop(vyre_backend_device *device, vyre__gpu_event *event)
 {
   vyre__gpu_scope scope;
+  if (!event)
+    return;
   if (vyre__gpu_enter_to_free(device, &scope))
     (void)vyre__gpu_driver.event_drop(event);
   vyre__gpu_leave(&scope);
@@ -45,7 +47,7 @@ void vyre__gpu_event_give(vyre_backend_device *device, vyre__gpu_event *event)
     device->events[device->event_count++] = event;
   pthread_mutex_unlock(&device->lock);
   if (!is_kept)
-    drop(device, event);
+    vyre__gpu_event_drop(device, event);
 }
 
 vyre_status vyre__gpu_event_wait(vyre_backend_device *device, vyre__gpu_event *event,
@@ -78,5 +80,5 @@ vyre_status vyre__gpu_stream_settle(vyre_backend_device *device, vyre__gpu_strea
 void vyre__gpu_events_drop(vyre_backend_device *device)
 {
   while (device->event_count)
-    drop(device, device->events[--device->event_count]);
+    vyre__gpu_event_drop(device, device->events[--device->event_count]);
 }

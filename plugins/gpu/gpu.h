@@ -59,7 +59,7 @@ struct vyre_backend_device {
   vyre_backend_device *next_open; /* device.c, guarded by a lock of its own */
 
   /* Kept from launch to launch (pending.c, persistent.c); all of it starts as zeros. */
-  vyre_backend_pending *spare; /* released handles with their two events */
+  vyre_backend_pending *spare; /* released handles with their events */
   uint32_t spare_count;
   vyre__gpu_stream *streams[VYRE__GPU_STREAMS_KEPT]; /* of persistent launches, free to use */
   uint32_t stream_count;
@@ -142,6 +142,8 @@ vyre_status vyre__gpu_event_take(vyre_backend_device *device, vyre__gpu_event **
                                  vyre_error *err);
 /* Gives it back; NULL is accepted.  Nobody waits for it any more.  Needs no context. */
 void vyre__gpu_event_give(vyre_backend_device *device, vyre__gpu_event *event);
+/* Drops it, and one that is of no pool; NULL is accepted.  Enters the context itself. */
+void vyre__gpu_event_drop(vyre_backend_device *device, vyre__gpu_event *event);
 /*
  * Waits for a recorded event without limit: looks often at first, then sleeps in the driver.  The
  * context is current; `lock` is not held.

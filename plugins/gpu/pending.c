@@ -26,7 +26,8 @@ static void drop(vyre_backend_pending *pending)
 {
   vyre_backend_device *device = pending->device;
   vyre__gpu_event_give(device, pending->started);
-  vyre__gpu_event_give(device, pending->ended);
+  vyre__gpu_event_give(device, pending->ended_timed);
+  vyre__gpu_event_drop(device, pending->ended_untimed);
   pthread_mutex_destroy(&pending->lock);
   vyre__plugin_deallocate(device->host, pending);
 }
@@ -41,18 +42,30 @@ static vyre_status make(vyre_backend_device *device, vyre_backend_pending **out_
   memset(pending, 0, offsetof(vyre_backend_pending, outputs));
   pending->device = device;
   pthread_mutex_init(&pending->lock, NULL);
-  vyre_status status = vyre__gpu_event_take(device, &pending->started, err);
-  if (status == VYRE_OK)
-    status = vyre__gpu_event_take(device, &pending->ended, err);
-  if (status == VYRE_OK)
-    *out_pending = pending;
-  else
-    drop(pending);
+  *out_pending = pending;
+  return VYRE_OK;
+}
+
+/* Those that the handle has not got yet.  An event without times costs the driver less. */
+static vyre_status take_events(vyre_backend_pending *pending, bool is_timed, vyre_error *err)
+{
+  vyre_backend_device *device = pending->device;
+  vyre_status status = VYRE_OK;
+  if (is_timed && !pending->started)
+    status = vyre__gpu_event_take(device, &pending->started, err);
+  if (is_timed && !pending->ended_timed && status == VYRE_OK)
+    status = vyre__gpu_event_take(device, &pending->ended_timed, err);
+  if (!is_timed && !pending->ended_untimed)
+    status =
+        vyre__gpu_result(device, vyre__gpu_driver.event_make(false, true, &pending->ended_untimed),
+                         "making an event", err);
+  pending->is_timed = is_timed;
+  pending->ended = is_timed ? pending->ended_timed : pending->ended_untimed;
   return status;
 }
 
-vyre_status vyre__gpu_pending_take(vyre_backend_device *device, vyre_backend_pending **out_pending,
-                                   vyre_error *err)
+vyre_status vyre__gpu_pending_take(vyre_backend_device *device, bool is_timed,
+                                   vyre_backend_pending **out_pending, vyre_error *err)
 {
   vyre_status status = VYRE_OK;
   pthread_mutex_lock(&device->lock);
@@ -80,8 +93,12 @@ vyre_status vyre__gpu_pending_take(vyre_backend_device *device, vyre_backend_pen
   /* Relaxed: nobody else has the handle yet. */
   __atomic_store_n(&pending->state, VYRE__GPU_RUNNING, __ATOMIC_RELAXED);
   pending->error.code = VYRE_OK;
-  *out_pending = pending;
-  return VYRE_OK;
+  status = take_events(pending, is_timed, err);
+  if (status == VYRE_OK)
+    *out_pending = pending;
+  else
+    vyre__gpu_pending_give(pending, NULL); /* it has no block */
+  return status;
 }
 
 /* A driver that refuses this has lost the memory or the context: nobody asks again. */
@@ -359,8 +376,19 @@ static vyre_status read_outputs(const vyre_backend_pending *pending, vyre_slot *
 static vyre_status read_times(const vyre_backend_pending *pending, uint64_t wait_ns,
                               vyre_backend_times *out_times, vyre_error *err)
 {
+  static const vyre_backend_times none = {.struct_size = sizeof(none),
+                                          .device_ns = VYRE_TIME_ABSENT,
+                                          .enqueue_ns = VYRE_TIME_ABSENT,
+                                          .wait_ns = VYRE_TIME_ABSENT,
+                                          .started_ns = VYRE_TIME_ABSENT,
+                                          .ended_ns = VYRE_TIME_ABSENT};
   uint64_t started = 0, ended = 0;
-  vyre_status status = vyre__gpu_event_time(pending->device, pending->started, &started, err);
+  vyre_status status = VYRE_OK;
+  if (!pending->is_timed) {
+    *out_times = none;
+    return VYRE_OK;
+  }
+  status = vyre__gpu_event_time(pending->device, pending->started, &started, err);
   if (status == VYRE_OK)
     status = vyre__gpu_event_time(pending->device, pending->ended, &ended, err);
   if (status != VYRE_OK)

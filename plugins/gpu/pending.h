@@ -23,12 +23,15 @@ struct vyre_backend_pending {
   const vyre_backend_kernel *kernel; /* of a sequence, the first step's */
   const char *subject;               /* "kernel", for messages: its name follows */
   vyre__gpu_stream *stream;
-  vyre__gpu_event *started, *ended; /* kept with the handle */
-  vyre__gpu_address block;          /* memory of the HOST bindings and the fault record, or 0 */
-  vyre__gpu_address fault;          /* within it, or 0 */
+  vyre__gpu_event *started; /* recorded in front of a launch that is timed */
+  vyre__gpu_event *ended;   /* behind it: one of these two */
+  vyre__gpu_event *ended_timed, *ended_untimed;
+  vyre__gpu_address block; /* memory of the HOST bindings and the fault record, or 0 */
+  vyre__gpu_address fault; /* within it, or 0 */
   uint64_t enqueue_ns;
   uint32_t output_count;
   bool is_new;    /* not from the spare ones */
+  bool is_timed;  /* somebody may ask when it began and ended */
   bool is_marked; /* `ended` was recorded; if not, `error` says why */
 
   /* A persistent launch. */
@@ -45,14 +48,23 @@ struct vyre_backend_pending {
 
 /* ---- pending.c ---- */
 
-/* A handle with its events, all else as zeros.  The context is current; no lock is held. */
-vyre_status vyre__gpu_pending_take(vyre_backend_device *device, vyre_backend_pending **out_pending,
-                                   vyre_error *err);
+/*
+ * A handle with the events that such a launch needs, which stay with it from then on; all else as
+ * zeros.  The context is current; no lock is held.
+ */
+vyre_status vyre__gpu_pending_take(vyre_backend_device *device, bool is_timed,
+                                   vyre_backend_pending **out_pending, vyre_error *err);
 /*
  * Gives back the handle, its block, and what a persistent launch has: the launch has ended, was
  * never started, or `stream` (where the block goes back in order) is the one that it is on.
  */
 void vyre__gpu_pending_give(vyre_backend_pending *pending, vyre__gpu_stream *stream);
+
+/* The event that may be used for something else before the launch: on its stream, waited for. */
+static inline vyre__gpu_event *vyre__gpu_pending_mark(const vyre_backend_pending *pending)
+{
+  return pending->is_timed ? pending->started : pending->ended;
+}
 
 /* ---- dispatch.c ---- */
 

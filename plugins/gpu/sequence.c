@@ -356,7 +356,7 @@ static vyre_status begin(vyre_backend_sequence *sequence, uint32_t times,
   vyre_backend_pending *pending = NULL;
   vyre_status status = make_many(sequence, times, err);
   if (status == VYRE_OK)
-    status = vyre__gpu_pending_take(device, &pending, err);
+    status = vyre__gpu_pending_take(device, true, &pending, err);
   if (status != VYRE_OK)
     return status;
   pending->kernel = sequence->first;
