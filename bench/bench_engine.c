@@ -175,8 +175,7 @@ vyre_status engine_run(engine_bench *run, double *out_seconds, double *out_cpu, 
   return VYRE_OK;
 }
 
-/* Until the engine's launch has left: its idle workers would disturb what comes next. */
-static void let_it_leave(engine_bench *run)
+void engine_let_leave(const engine_bench *run)
 {
   const struct timespec nap = {0, 1000000};
   vyre_engine_stats stats = VYRE_ENGINE_STATS_INIT;
@@ -202,7 +201,7 @@ static vyre_status measure(engine_bench *run, bench_times *out, vyre_error *err)
     status = engine_run(run, &seconds, &cpu, err);
     times.engine = best(times.engine, seconds);
     times.engine_cpu = best(times.engine_cpu, cpu);
-    let_it_leave(run);
+    engine_let_leave(run);
     if (status == VYRE_OK)
       status = run_loop(run, 1, &seconds, &cpu, err);
     times.loop = best(times.loop, seconds);
@@ -288,7 +287,7 @@ static vyre_status soak(engine_bench *run, const bench_options *options, bench_r
     status = engine_run(run, &seconds, &cpu, err);
     laps += 1;
     if (laps % 64 == 0)
-      let_it_leave(run);
+      engine_let_leave(run);
     if (options->progress && bench_now() - told > 30) {
       told = bench_now();
       fprintf(options->progress, "%.0f s: %llu laps of %u jobs, all right\n", told - start,

@@ -29,6 +29,12 @@ typedef struct engine_bench {
 /* All jobs by the engine, every result checked: wall and processor seconds. */
 vyre_status engine_run(engine_bench *run, double *out_seconds, double *out_cpu, vyre_error *err);
 
+/*
+ * Until the engine's launch has left the device: its idle workers would disturb what comes next,
+ * and a launch that needs their room would wait for them.
+ */
+void engine_let_leave(const engine_bench *run);
+
 /* `err` says which `what` failed; returns the code. */
 vyre_status engine_fail(vyre_error *err, vyre_status code, const char *what);
 
