@@ -145,7 +145,7 @@ static vyre_status finish(scene *of, vyre_slot *slots, uint32_t count, vyre_erro
   return status;
 }
 
-static vyre_status dispatch_bytes(scene *of, vyre_error *err)
+static vyre_status dispatch_add(scene *of, bool is_timed, vyre_error *err)
 {
   vyre_backend_kernel *kernel = NULL;
   vyre_status status = find_it(of, "add", &kernel, err);
@@ -154,7 +154,8 @@ static vyre_status dispatch_bytes(scene *of, vyre_error *err)
                              bind_host(2, VYRE_WRITE_ONLY, NULL, WORDS)};
   if (status != VYRE_OK)
     return status;
-  const vyre_dispatch_desc desc = launch_of(kernel, bindings, 3);
+  vyre_dispatch_desc desc = launch_of(kernel, bindings, 3);
+  desc.untimed = !is_timed;
   memset(of->out, 0x77, sizeof of->out);
   status = backend->dispatch(of->device, &desc, &of->pending, err);
   assert_true((status == VYRE_OK) == (of->pending != NULL));
@@ -164,6 +165,16 @@ static vyre_status dispatch_bytes(scene *of, vyre_error *err)
   for (uint32_t i = 0; status == VYRE_OK && i < WORDS; ++i)
     assert_int_equal(of->out[i], 2 * of->values[i]);
   return status;
+}
+
+static vyre_status dispatch_bytes(scene *of, vyre_error *err)
+{
+  return dispatch_add(of, true, err);
+}
+
+static vyre_status dispatch_untimed(scene *of, vyre_error *err)
+{
+  return dispatch_add(of, false, err);
 }
 
 static vyre_status dispatch_together(scene *of, vyre_error *err)
@@ -232,10 +243,10 @@ static vyre_status stay_resident(scene *of, vyre_error *err)
   return status;
 }
 
-static const step steps[] = {count_devices, look_at_device, open_it,           load_it,
-                             make_buffers,  share_memory,   move_bytes,        lend_memory,
-                             read_clock,    dispatch_bytes, dispatch_together, record_steps,
-                             stay_resident};
+static const step steps[] = {count_devices, look_at_device,   open_it,        load_it,
+                             make_buffers,  share_memory,     move_bytes,     lend_memory,
+                             read_clock,    dispatch_untimed, dispatch_bytes, dispatch_together,
+                             record_steps,  stay_resident};
 
 static void give_back(scene *of)
 {

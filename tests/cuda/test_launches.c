@@ -140,6 +140,57 @@ static void a_resident_launch_is_three_calls(void **state)
   backend->buffer_free(device, buffer);
 }
 
+/* Where nobody asks for times the record before it goes, and the one behind it has none. */
+static void an_untimed_launch_is_two_calls(void **state)
+{
+#ifdef VYRE_TEST_HIP
+  skip(); /* as above */
+#endif
+  static const char *const want[] = {"cuCtxPushCurrent", "cuLaunchKernel 5,1,1 32", "cuEventRecord",
+                                     "cuCtxPopCurrent", NULL};
+  vyre_backend_buffer *buffer = make_buffer(device, 32);
+  launch l;
+  (void)state;
+  begin(&l, find("double"));
+  l.desc.groups[0] = 5;
+  l.desc.untimed = 1;
+  add_buffer(&l, VYRE_READ_WRITE, buffer, 8);
+  backend->pending_release(start(&l)); /* makes the handle */
+  const uint64_t before = count_lines(), blocks = host_live(), events = driver->live("event");
+  backend->pending_release(start(&l));
+  expect_lines(before, want);
+  assert_int_equal(host_live(), blocks);
+  assert_int_equal(driver->live("event"), events);
+  backend->buffer_free(device, buffer);
+}
+
+/* One handle serves both kinds; a host that knows no hint has times. */
+static void untimed_launches_have_no_times(void **state)
+{
+  uint32_t words[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, out[9];
+  launch l;
+  (void)state;
+  begin(&l, find("double"));
+  add_host(&l, VYRE_READ_WRITE, words, 9);
+  for (uint32_t turn = 0; turn < 6; ++turn) {
+    const bool is_old = turn > 3, is_timed = turn % 2 || is_old;
+    vyre_backend_times times = {.struct_size = sizeof times};
+    vyre_slot slot = slot_of(out, sizeof out);
+    l.desc.untimed = turn % 2 == 0;
+    l.desc.struct_size = is_old ? VYRE_DISPATCH_DESC_SIZE_0_1 : sizeof l.desc;
+    vyre_backend_pending *pending = start(&l);
+    OK(backend->pending_read(pending, &slot, 1, sizeof slot, &times, &fresh));
+    backend->pending_release(pending);
+    for (uint32_t i = 0; i < 9; ++i)
+      assert_int_equal(out[i], 2 * words[i]);
+    assert_true((times.started_ns != VYRE_TIME_ABSENT) == is_timed);
+    assert_true((times.ended_ns != VYRE_TIME_ABSENT) == is_timed);
+    assert_true((times.device_ns != VYRE_TIME_ABSENT) == is_timed);
+    assert_true((times.enqueue_ns != VYRE_TIME_ABSENT) == is_timed);
+    assert_true((times.wait_ns != VYRE_TIME_ABSENT) == is_timed);
+  }
+}
+
 /* Workgroup memory lies at multiples of 16, its sum goes to the driver. */
 static void workgroup_memory_is_laid_out(void **state)
 {
@@ -239,6 +290,8 @@ int main(void)
       ON_DEVICE(each_output_comes_to_its_slot),
       ON_DEVICE(pushes_are_copied_and_padded),
       ON_DEVICE(a_resident_launch_is_three_calls),
+      ON_DEVICE(an_untimed_launch_is_two_calls),
+      ON_DEVICE(untimed_launches_have_no_times),
       ON_DEVICE(workgroup_memory_is_laid_out),
       ON_DEVICE(waits_end_at_their_limit),
       ON_DEVICE(an_offence_is_told_every_time),
