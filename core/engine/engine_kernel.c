@@ -402,10 +402,11 @@ VYRE_FUNCTION void vyre__leave_now(const vyre__worker *w)
 VYRE_FUNCTION vyre_u32 vyre__all_done(const vyre__worker *w)
 {
   vyre_u32 i;
-  /* Acquire: pairs with the release of each claim up to this tail; they are all counted below. */
-  (void)vyre_atomic_load_u64(&w->state->tail, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE);
+  /* Acquire: pairs with the release of each claim up to this one; they are all counted below. */
+  (void)vyre_atomic_load_u64(w->wide != 0u ? &w->state->offer : &w->state->tail, VYRE_ACQUIRE,
+                             VYRE_SCOPE_DEVICE);
   for (i = 0u; i < w->push.workers; ++i) {
-    /* Acquire: keeps the two loads in order.  Wide workers count cells, in device memory. */
+    /* Acquire: keeps the two loads in order.  Wide workers count claims, in device memory. */
     const vyre_u64 done =
         w->wide != 0u ? vyre_atomic_load_u64(&w->claims[i].done, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE)
                       : vyre_atomic_load_u64(&w->workers[i].done, VYRE_ACQUIRE, VYRE_SCOPE_SYSTEM);

@@ -49,20 +49,20 @@ typedef struct vyre_engine_worker {
 } vyre_engine_worker;
 
 /*
- * Device memory: the words that workers contend for.  Zero at the start but for `tail` and
- * `announced`.  Behind
- * them lie a vyre_engine_claims for each worker, and a u32 for each place of the ring: how many
- * items of its cell were copied out, while several workers share them.
+ * Device memory: the words that workers contend for.  Zero at the start but for `tail`, `announced`
+ * and `offer`.  Behind them lie a vyre_engine_claims for each worker, and a u32 for each place of
+ * the ring: how many items of its cell were copied out, while several workers share them.
  *
  * `cursor[half][k]` hands out the places of a half of the bank.  A half uses its two cursors by
  * turns: every item zeroes the cursor that its half uses next, before it completes, so nobody has
  * to reset a word that the device may be using.
  */
 typedef struct vyre_engine_state {
-  vyre_ring_u64 tail;      /* the next ticket to claim */
+  vyre_ring_u64 tail;      /* the next ticket to claim; wide: at the last try to leave */
   vyre_ring_u64 announced; /* wide: every cell before this position is published */
+  vyre_ring_u64 offer;     /* wide: the next cell to claim << 32 | the end of what is announced */
   vyre_ring_u32 plenty;    /* wide: 1: the last look of a whole group found as much as it could */
-  vyre_ring_u32 pad0[27];
+  vyre_ring_u32 pad0[25];
   vyre_ring_u32 leaving; /* launch << 2 | VYRE_ENGINE_LEAVE_… */
   vyre_ring_u32 asked;   /* wide: the ring's stop word, as the group that looks saw it last */
   vyre_ring_u32 looker;  /* wide: launch << 1 | 1 while a group of that launch looks at the ring */
@@ -72,7 +72,7 @@ typedef struct vyre_engine_state {
   vyre_ring_u32 cursor[2][32]; /* a line for each half; [half][0] and [half][1] */
 } vyre_engine_state;
 
-/* Device memory, written by one worker alone.  A wide worker counts cells, not items. */
+/* Device memory, written by one worker alone.  A wide worker counts claims, not items. */
 typedef struct vyre_engine_claims {
   vyre_ring_u64 items; /* that it claimed, over all launches; too many while a claim may fail */
   vyre_ring_u64 done;  /* wide: of those, how many are done; stored with release */

@@ -11,8 +11,10 @@
  *     the one that holds `looker`.  It looks at as many cells in one trip as it has work items, and
  *     stores how far they are published in `announced`.  The word is free again before the group
  *     serves anything; an idle group takes it when everything announced is claimed.
- *   - Whole cells are claimed, between `tail` and `announced`, by an exchange in device memory.
- *     Eight work items serve a cell: seven for its items, one for its place.
+ *   - Whole cells are claimed, by an add to `offer` in device memory: it always takes what it
+ * finds, where an exchange would let one group in a trip succeed and send all others back.
+ *   - Eight work items serve a cell, seven of them with items.  Its place is given back by another
+ *     subgroup where there is one: the fence for it does not hold up those who run the items.
  *   - The others learn from words in device memory what the host wants (`asked`), and that
  *     something is announced.  No group ever waits for another one, so it does not matter how many
  *     of them the device runs at a time.
@@ -24,6 +26,8 @@
 #define VYRE__CELL_LANES 8u
 /* Looks in a row that find nothing before the group begins to rest between them. */
 #define VYRE__EAGER_LOOKS 4096u
+/* Steps without anything to do between two looks at the clock. */
+#define VYRE__CLOCK_LOOKS 16u
 
 /* What a group does next. */
 #define VYRE__DO_NOTHING 0u
@@ -34,7 +38,7 @@
 /* Workgroup memory of a group: written by item 0 and read by all behind a barrier, but for the
    words at its end. */
 typedef struct vyre__wide {
-  vyre_u64 position; /* of the first cell to look at, or to serve */
+  vyre_u64 position; /* LOOK: of the first cell; SERVE: the same, its low 32 bits at least */
   vyre_u32 what;     /* VYRE__DO_… */
   vyre_u32 cells;    /* SERVE: how many */
   vyre_u32 missing;  /* LOOK: the lowest number of a cell that is not published; any item */
@@ -47,10 +51,12 @@ typedef struct vyre__wide {
 typedef struct vyre__mind {
   vyre_u64 born;
   vyre_u64 busy;    /* when this group last began to look, or found something */
+  vyre_u64 now;     /* looked up now and then */
   vyre_u64 told_of; /* completions that the host was told of */
   vyre_u32 misses;
   vyre_u32 polls; /* looks that found nothing, since `busy` */
-  vyre_u32 holds; /* 1: this group is the one that looks; then these are as in device memory: */
+  vyre_u32 holds; /* 1: this group is the one that looks; then: */
+  vyre_u32 empty; /* 1: nothing is offered; that stays so until it announces something */
   vyre_u64 announced;
   vyre_u32 asked;
   vyre_u32 plenty;
@@ -88,64 +94,79 @@ VYRE_FUNCTION void vyre__give_looker(const vyre__worker *w)
 /* ---- claiming: item 0 ---- */
 
 /*
- * Takes `n` whole cells from `position` on, the tail as it was read.  A stale tail does no harm:
- * the exchange fails.
+ * `offer` has the low 32 bits of two positions: the next cell to claim (high half), and the one
+ * behind the last that is announced (low half).  Who claims adds before it knows whether enough is
+ * left, so the next cell may be beyond the end, by one claim for each group at most: then nothing
+ * is left.  The group that looks puts the two together again.
  */
-VYRE_FUNCTION vyre_u32 vyre__claim_at(vyre__worker *w, vyre_u64 position, vyre_u64 n,
-                                      VYRE_SHARED vyre__wide *g)
+VYRE_FUNCTION vyre_u32 vyre__left(const vyre__worker *w, vyre_u64 offer)
 {
-  const vyre_u64 tail = position << VYRE_RING_INDEX_BITS;
-  const vyre_u64 next = ((position + n) & VYRE_RING_POSITION_MASK) << VYRE_RING_INDEX_BITS;
-  /* Before the exchange, so that nobody sees cells taken and not counted.  Relaxed: the exchange
-     releases it. */
-  vyre_atomic_store_u64(&w->own_claims->items, w->claimed + n, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
-  /* Release: pairs with the acquire in vyre__all_done(). */
-  if (vyre_atomic_cas_u64(&w->state->tail, tail, next, VYRE_RELEASE, VYRE_SCOPE_DEVICE) != tail) {
-    vyre_atomic_store_u64(&w->own_claims->items, w->claimed, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
-    return VYRE__CLAIM_LOST;
-  }
-  w->claimed += n;
-  g->position = position;
-  g->cells = (vyre_u32)n;
-  /* Relaxed: which items are in somebody's hands, and a mirror for statistics. */
-  vyre_atomic_store_u64(&w->own->until, next, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
-  vyre_atomic_store_u64(&w->header->tail, next, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
-  return VYRE__CLAIM_TAKEN;
+  const vyre_u32 left = (vyre_u32)offer - (vyre_u32)(offer >> 32);
+  return left <= w->cells_mask + 1u ? left : 0u;
+}
+
+/* Before a claim, so that nobody sees one that is not counted; taken back if it fails. */
+VYRE_FUNCTION void vyre__count_claim(const vyre__worker *w, vyre_u64 claims)
+{
+  /* Relaxed: the add to `offer` releases it, or who gives the looker's word away. */
+  vyre_atomic_store_u64(&w->own_claims->items, claims, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
 }
 
 /*
- * Takes cells that are announced: a fair share while there is not enough for everybody, but as many
- * as items that step together can serve at once.  EMPTY if there is none.
+ * Takes cells of an offer as it was read: a fair share while there is not enough for everybody, but
+ * as many as items that step together can serve at once.  EMPTY if there is none.
  */
-VYRE_FUNCTION vyre_u32 vyre__claim_cells(vyre_ctx *c, vyre__worker *w, VYRE_SHARED vyre__wide *g)
+VYRE_FUNCTION vyre_u32 vyre__claim_cells(vyre_ctx *c, vyre__worker *w, vyre_u64 offer,
+                                         VYRE_SHARED vyre__wide *g)
 {
-  const vyre_u64 most = vyre_local_size(c, 0) / VYRE__CELL_LANES;
-  const vyre_u64 together = vyre_subgroup_size(c) / VYRE__CELL_LANES;
-  /* Relaxed: the exchange finds out whether it is still the tail. */
-  const vyre_u64 position =
-      vyre_atomic_load_u64(&w->state->tail, VYRE_RELAXED, VYRE_SCOPE_DEVICE) >>
-      VYRE_RING_INDEX_BITS;
-  /* Acquire: pairs with the release in vyre__announce(). */
-  const vyre_u64 there =
-      (vyre_atomic_load_u64(&w->state->announced, VYRE_ACQUIRE, VYRE_SCOPE_DEVICE) - position) &
-      VYRE_RING_POSITION_MASK;
-  vyre_u64 n = there / w->push.workers;
-  /* More than the ring has: the two words were read on both sides of a change. */
-  if (there == 0u || there > w->cells_mask + 1u)
+  const vyre_u32 most = vyre_local_size(c, 0) / VYRE__CELL_LANES;
+  const vyre_u32 together = vyre_subgroup_size(c) / VYRE__CELL_LANES;
+  vyre_u32 left = vyre__left(w, offer), n = left / w->push.workers;
+  if (left == 0u)
     return VYRE__CLAIM_EMPTY;
   if (n < together)
-    n = together < there ? together : there;
+    n = together < left ? together : left;
   n = n == 0u ? 1u : n > most ? most : n;
-  return vyre__claim_at(w, position, n, g);
+  vyre__count_claim(w, w->claimed + 1u);
+  /* Acquire: pairs with the release in vyre__announce(): who takes cells sees them whole.  Release:
+     pairs with the acquire in vyre__all_done(). */
+  offer = vyre_atomic_add_u64(&w->state->offer, (vyre_u64)n << 32, VYRE_ACQ_REL, VYRE_SCOPE_DEVICE);
+  left = vyre__left(w, offer);
+  if (left == 0u) {
+    vyre__count_claim(w, w->claimed);
+    return VYRE__CLAIM_LOST;
+  }
+  w->claimed += 1u;
+  g->position = offer >> 32;
+  g->cells = n < left ? n : left;
+  return VYRE__CLAIM_TAKEN;
 }
 
-/* Says that the cells before `position` are published.  Only who looks does. */
-VYRE_FUNCTION void vyre__announce(const vyre__worker *w, vyre__mind *m, vyre_u64 position)
+/* The cells before `position` are published, and dealt with.  Only who looks says so. */
+VYRE_FUNCTION void vyre__advance(const vyre__worker *w, vyre__mind *m, vyre_u64 position)
 {
   m->announced = position & VYRE_RING_POSITION_MASK;
-  /* Release: pairs with the acquire in vyre__claim_cells(); this group has acquired every cell's
-     published word, so who sees this position sees the items. */
-  vyre_atomic_store_u64(&w->state->announced, m->announced, VYRE_RELEASE, VYRE_SCOPE_DEVICE);
+  /* Relaxed: for who looks next; the looker's word orders it. */
+  vyre_atomic_store_u64(&w->state->announced, m->announced, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+}
+
+/* Offers the cells from `announced` up to `position`, behind what is left. */
+VYRE_FUNCTION void vyre__announce(const vyre__worker *w, vyre__mind *m, vyre_u64 position)
+{
+  vyre_u64 old = vyre_atomic_load_u64(&w->state->offer, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+  for (;;) {
+    const vyre_u64 next = vyre__left(w, old) != 0u ? old >> 32 : m->announced & 0xffffffffu;
+    /* Release: pairs with the acquire in vyre__claim_cells(); this group has acquired every cell's
+       published word, so who claims the cells sees the items. */
+    const vyre_u64 seen =
+        vyre_atomic_cas_u64(&w->state->offer, old, next << 32 | (position & 0xffffffffu),
+                            VYRE_RELEASE, VYRE_SCOPE_DEVICE);
+    if (seen == old)
+      break;
+    old = seen;
+  }
+  m->empty = 0u;
+  vyre__advance(w, m, position);
 }
 
 /* ---- deciding: item 0 ---- */
@@ -184,34 +205,48 @@ VYRE_FUNCTION vyre_u32 vyre__look_once(vyre_ctx *c, vyre__worker *w, vyre__mind 
     return VYRE__DO_LOOK;
   if (first == 0u)
     return VYRE__DO_NOTHING;
-  /* What was announced before it may still be there for others: then it is announced like them.
-     Else nobody but this group can take it, and the words change behind the exchange. */
-  if (vyre__claim_at(w, m->announced, 1u, g) != VYRE__CLAIM_TAKEN) {
+  /* What was announced before it may still be there for others: then it is offered like them.  Else
+     nobody but this group can take it: it is not offered, and `announced` goes past it. */
+  if (m->empty == 0u) {
     vyre__announce(w, m, m->announced + 1u);
     return VYRE__DO_NOTHING;
   }
-  vyre__announce(w, m, m->announced + 1u);
+  w->claimed += 1u;
+  vyre__count_claim(w, w->claimed);
+  vyre__advance(w, m, m->announced + 1u);
+  g->cells = 1u;
   return VYRE__DO_SERVE;
 }
 
-/* A step without anything to claim: becomes the group that looks, or rests. */
-VYRE_FUNCTION vyre_u32 vyre__idle(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
+/*
+ * A step without anything to claim: becomes the group that looks, or rests.  `offer` as it was read
+ * in this step.
+ */
+VYRE_FUNCTION vyre_u32 vyre__idle(vyre_ctx *c, vyre__worker *w, vyre__mind *m, vyre_u64 offer,
                                   VYRE_SHARED vyre__wide *g)
 {
   vyre_u32 what = VYRE__DO_NOTHING;
-  const vyre_u64 now = vyre_clock_ns(c);
-  if (now - m->born >= w->push.max_resident_ns)
+  if (m->misses % VYRE__CLOCK_LOOKS == 0u)
+    m->now = vyre_clock_ns(c);
+  if (m->now - m->born >= w->push.max_resident_ns)
     vyre__leave_now(w);
   if (m->told_of != w->done) {
     vyre__tell(c, w);
     m->told_of = w->done;
   }
-  if (m->holds == 0u && vyre__take_looker(w)) {
+  if (m->holds != 0u) {
+    m->empty = vyre__left(w, offer) == 0u ? 1u : 0u; /* read while it holds the word */
+  } else if (vyre__take_looker(w)) {
     m->holds = 1u;
     m->misses = 0u;
     m->polls = 0u;
-    m->busy = now;
-    /* Relaxed: ordered by the exchange that took the word. */
+    m->busy = m->now;
+    /* Relaxed: ordered by the exchange that took the word.  What was seen of the offer before it
+       may be old. */
+    m->empty =
+        vyre__left(w, vyre_atomic_load_u64(&w->state->offer, VYRE_RELAXED, VYRE_SCOPE_DEVICE)) == 0u
+            ? 1u
+            : 0u;
     m->announced = vyre_atomic_load_u64(&w->state->announced, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
     m->asked = vyre_atomic_load_u32(&w->state->asked, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
     m->plenty = vyre_atomic_load_u32(&w->state->plenty, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
@@ -229,9 +264,12 @@ VYRE_FUNCTION vyre_u32 vyre__idle(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   if (m->misses > VYRE__EAGER_LOOKS)
     vyre_backoff(c, m->misses - VYRE__EAGER_LOOKS);
   m->polls += 1u;
-  if (vyre__idle_for_long(w, now, m->busy, m->polls)) {
+  if (m->empty != 0u && vyre__idle_for_long(w, m->now, m->busy, m->polls)) {
+    /* Relaxed: for itself, in there. */
+    vyre_atomic_store_u64(&w->state->tail, m->announced << VYRE_RING_INDEX_BITS, VYRE_RELAXED,
+                          VYRE_SCOPE_DEVICE);
     vyre__try_to_leave(w);
-    m->busy = now;
+    m->busy = m->now;
     m->polls = 0u;
   }
   return VYRE__DO_NOTHING;
@@ -243,17 +281,20 @@ VYRE_FUNCTION void vyre__decide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
 {
   vyre_u32 what = VYRE__DO_NOTHING;
   while (what == VYRE__DO_NOTHING) {
-    /* Relaxed: a mark, no data. */
+    /* Relaxed, all three: marks; the add finds out what is really offered.  Read before any of them
+       is looked at: one trip to the device's memory. */
     const vyre_u32 asked = vyre_atomic_load_u32(&w->state->asked, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
+    const vyre_u32 leave = vyre__must_leave(w, 0u);
+    const vyre_u64 offer = vyre_atomic_load_u64(&w->state->offer, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
     vyre_u32 claim = VYRE__CLAIM_EMPTY;
-    if (vyre__must_leave(w, 0u))
+    if (leave != 0u)
       what = VYRE__DO_LEAVE;
     else if ((asked & VYRE_ENGINE_PARK) == 0u)
-      claim = vyre__claim_cells(c, w, g);
+      claim = vyre__claim_cells(c, w, offer, g);
     if (claim == VYRE__CLAIM_TAKEN)
       what = VYRE__DO_SERVE;
     else if (claim == VYRE__CLAIM_EMPTY && what == VYRE__DO_NOTHING)
-      what = vyre__idle(c, w, m, g);
+      what = vyre__idle(c, w, m, offer, g);
   }
   g->what = what;
   g->items = 0u;
@@ -289,9 +330,27 @@ VYRE_FUNCTION void vyre__look_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   vyre_atomic_store_u32(&w->state->plenty, m->plenty, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
   if (g->missing != 0u) {
     vyre__announce(w, m, g->position + g->missing);
-    m->busy = vyre_clock_ns(c);
+    m->busy = m->now = vyre_clock_ns(c);
     m->polls = 0u;
   }
+}
+
+/*
+ * Posts a result, as vyre__post() does, but so that nothing waits for the link between its words:
+ * the host takes a result when both of them have the stamp.
+ */
+VYRE_FUNCTION void vyre__post_both(const vyre__worker *w, vyre_u64 ticket, vyre_u32 value,
+                                   vyre_u32 status)
+{
+  const vyre_u64 position = ticket >> VYRE_RING_INDEX_BITS, stamp = vyre__stamp(position);
+  VYRE_GLOBAL vyre_ring_result *result =
+      &w->results[(position & w->results_mask) << VYRE_RING_INDEX_BITS |
+                  (ticket & VYRE_RING_INDEX_MASK)];
+  /* Pairs with the host's acquire of either word; records and counts are there before both. */
+  vyre_fence(VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
+  vyre_atomic_store_u64(&result->value, stamp << 32 | value, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+  vyre_atomic_store_u64(&result->status, stamp << VYRE_RING_STAMP_SHIFT | status, VYRE_RELAXED,
+                        VYRE_SCOPE_SYSTEM);
 }
 
 /* Adds what the items of the group stored, before any of them completes. */
@@ -311,31 +370,62 @@ VYRE_FUNCTION void vyre__count_group(vyre_ctx *c, vyre__worker *w, vyre_u32 half
   vyre_barrier(c);
 }
 
+/* The position that a published word is of. */
+VYRE_FUNCTION vyre_u64 vyre__position_of(vyre_u64 published)
+{
+  return ((published >> VYRE_RING_STAMP_SHIFT) - 1u) & VYRE_RING_POSITION_MASK;
+}
+
+/* All is posted: item 0 counts, for the host and for whoever asks whether all is done. */
+VYRE_FUNCTION void vyre__served(vyre_ctx *c, vyre__worker *w, vyre__mind *m, vyre_u64 next,
+                                VYRE_SHARED vyre__wide *g)
+{
+  w->done += g->items;
+  /* Relaxed: a mirror for statistics; several groups write it and it may go back for a moment. */
+  vyre_atomic_store_u64(&w->header->tail, next, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+  /* Release: pairs with the host's acquire when it counts what is finished. */
+  vyre_atomic_store_u64(vyre__wide_done(w, vyre_group_id(c, 0)), w->done, VYRE_RELEASE,
+                        VYRE_SCOPE_SYSTEM);
+  /* Release: pairs with the acquire in vyre__all_done(). */
+  vyre_atomic_store_u64(&w->own_claims->done, w->claimed, VYRE_RELEASE, VYRE_SCOPE_DEVICE);
+  if (vyre__tell_now_and_then(c, w, vyre_clock_ns(c)))
+    m->told_of = w->done;
+}
+
 VYRE_FUNCTION void vyre__serve_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
                                     VYRE_SHARED vyre__wide *g)
 {
   const vyre_u32 lane = vyre_local_id(c, 0), index = lane % VYRE__CELL_LANES;
-  const vyre_u64 position = (g->position + lane / VYRE__CELL_LANES) & VYRE_RING_POSITION_MASK;
-  VYRE_GLOBAL const vyre_ring_cell *cell = &w->cells[position & w->cells_mask];
-  VYRE_GLOBAL const vyre_u64 *from = (VYRE_GLOBAL const vyre_u64 *)cell->item[0];
-  vyre_u64 where = 0u, what = 0u;
-  vyre_u32 low = 0u, count = 0u, half, value = 0u, status = 0u;
+  const vyre_u32 first = (vyre_u32)g->position, mine = lane / VYRE__CELL_LANES;
+  const vyre_u32 other = vyre_local_size(c, 0) - 1u - lane; /* whose place it gives back */
+  vyre_u64 where = 0u, what = 0u, published = 0u, given = 0u, position;
+  vyre_u32 count = 0u, half, value = 0u, status = 0u;
   vyre_job job;
-  if (lane / VYRE__CELL_LANES < g->cells) {
+  if (mine < g->cells) {
+    VYRE_GLOBAL const vyre_ring_cell *cell = &w->cells[(first + mine) & w->cells_mask];
+    VYRE_GLOBAL const vyre_u64 *from = (VYRE_GLOBAL const vyre_u64 *)cell->item[0];
     /* Relaxed: announced, so the stamp is this position's and the items are whole.  An item is
        fetched before its number is known to be one: both come in one trip. */
     const vyre_u32 there = index < VYRE_RING_CELL_ITEMS ? index : 0u;
     where = from[2u * there];
     what = from[2u * there + 1u];
-    low = (vyre_u32)vyre_atomic_load_u64(&cell->published, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
-    count = low & VYRE_RING_COUNT_MASK;
+    published = vyre_atomic_load_u64(&cell->published, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
+    count = (vyre_u32)published & VYRE_RING_COUNT_MASK;
     if (index == VYRE_RING_CELL_ITEMS && count != 0u)
       vyre_atomic_add_u32(&g->items, count, VYRE_RELAXED, VYRE_SCOPE_WORKGROUP);
   }
+  if (other < g->cells) /* Relaxed: as above. */
+    given = vyre_atomic_load_u64(&w->cells[(first + other) & w->cells_mask].published, VYRE_RELAXED,
+                                 VYRE_SCOPE_SYSTEM);
+  position = vyre__position_of(published);
+  if (lane == 0u) /* Relaxed: tells the host which items are in somebody's hands. */
+    vyre_atomic_store_u64(&w->own->until, (position + g->cells) << VYRE_RING_INDEX_BITS,
+                          VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
   vyre_barrier(c); /* all copies are made */
-  if (index == VYRE_RING_CELL_ITEMS && lane / VYRE__CELL_LANES < g->cells)
-    vyre__release(w, position, count, count);
-  half = (low & VYRE_RING_CELL_PHASE) != 0u ? 1u : 0u;
+  if (other < g->cells)
+    vyre__release(w, vyre__position_of(given), (vyre_u32)given & VYRE_RING_COUNT_MASK,
+                  (vyre_u32)given & VYRE_RING_COUNT_MASK);
+  half = ((vyre_u32)published & VYRE_RING_CELL_PHASE) != 0u ? 1u : 0u;
   job.stored = 0u;
   if (index < count)
     status = vyre__run_job(c, w, position << VYRE_RING_INDEX_BITS | index, where, what, half, &job,
@@ -343,18 +433,10 @@ VYRE_FUNCTION void vyre__serve_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
   if (w->push.bank_records != 0u)
     vyre__count_group(c, w, half, job.stored, g);
   if (index < count)
-    vyre__post(w, position << VYRE_RING_INDEX_BITS | index, value, status);
+    vyre__post_both(w, position << VYRE_RING_INDEX_BITS | index, value, status);
   vyre_barrier(c); /* all results are posted */
-  if (lane == 0u) {
-    w->done += g->items;
-    /* Release: pairs with the host's acquire when it counts what is finished. */
-    vyre_atomic_store_u64(vyre__wide_done(w, vyre_group_id(c, 0)), w->done, VYRE_RELEASE,
-                          VYRE_SCOPE_SYSTEM);
-    /* Release: pairs with the acquire in vyre__all_done(). */
-    vyre_atomic_store_u64(&w->own_claims->done, w->claimed, VYRE_RELEASE, VYRE_SCOPE_DEVICE);
-    if (vyre__tell_now_and_then(c, w, vyre_clock_ns(c)))
-      m->told_of = w->done;
-  }
+  if (lane == 0u)
+    vyre__served(c, w, m, (position + g->cells) << VYRE_RING_INDEX_BITS, g);
 }
 
 VYRE_SEGMENT(vyre_engine_wide)
@@ -372,10 +454,12 @@ VYRE_SEGMENT(vyre_engine_wide)
   w.claimed = w.own_claims->done;
   m.born = vyre_clock_ns(c);
   m.busy = m.born;
+  m.now = m.born;
   m.told_of = w.done;
   m.misses = 0u;
   m.polls = 0u;
   m.holds = 0u;
+  m.empty = 0u;
   m.announced = 0u;
   m.asked = 0u;
   m.plenty = 0u;

@@ -136,6 +136,7 @@ static vyre_status make_state(vyre_engine *engine, vyre_error *err)
     return VYRE_FAIL_MEMORY(err, "the engine's state");
   state->tail = vyre__ring_ticket(engine->first_position, 0);
   state->announced = engine->first_position;
+  state->offer = engine->first_position << 32 | (uint32_t)engine->first_position;
   status = vyre__engine_make_buffer(engine, &engine->state, state, size, err);
   vyre__deallocate(&engine->allocator, state);
   return status;

@@ -3,14 +3,14 @@
  * all claim what is announced.
  *
  * Mirrors vyre__decide(), vyre__idle(), vyre__look_once(), vyre__look_wide(), vyre__claim_cells(),
- * vyre__claim_at(), vyre__serve_wide() in engine_wide_kernel.c, and vyre__park(),
+ * vyre__announce(), vyre__serve_wide() in engine_wide_kernel.c, and vyre__park(),
  * vyre__try_to_leave(), vyre__leave_now() in engine_kernel.c.  The keeper is reduced to: another
  * launch once the last one is gone and an item is there (engine_life.pml has the rest).
  *
  * A cell is one item.  How many cells a group claims, and whether it looks alone or with all its
  * lanes, is left open: any choice must do.  `published` of the submitters and `state` of the groups
- * go through store buffers as in engine_life.pml; the words of the device's memory are seen at once,
- * but the tail may be read on either side of `announced`.
+ * go through store buffers as in engine_life.pml; the words of the device's memory are seen at once.
+ * `next` and `behind` are the two halves of the word `offer`.
  *
  * A group that finds nothing to do blocks until something is there that it would find.  So what is
  * not served shows as an invalid end state.
@@ -64,7 +64,7 @@ chan buffer[BUFFERS] = [2] of { mtype, byte };
 byte head = FIRST, state, stop;
 byte published[CAP], released[CAP]; /* position + 1 */
 /* Device memory. */
-byte tail = FIRST, announced = FIRST, asked, looker, leaving;
+byte next = FIRST, behind = FIRST, announced = FIRST, asked, looker, leaving;
 byte claims[WORKERS], done[WORKERS];
 /* The launch: groups that have not ended; its number. */
 byte alive, launch;
@@ -118,8 +118,10 @@ proctype submitter(byte who)
   d_step { FENCE(who); n = 0 }
 }
 
-#define THERE AT(announced + POSITIONS - tail)
-#define CLAIMABLE (THERE != 0 && THERE <= CAP && (asked & PARK) == 0)
+/* vyre__left(): `next` may be beyond `behind`, by a claim for each group. */
+#define AHEAD AT(behind + POSITIONS - next)
+#define IS_LEFT (AHEAD != 0 && AHEAD <= CAP)
+#define CLAIMABLE (IS_LEFT && (asked & PARK) == 0)
 #define MUST_LEAVE (leaving == mine * 4 + NOW)
 
 #ifdef M_NO_LAUNCH_IN_WORD
@@ -141,29 +143,43 @@ proctype submitter(byte who)
 #define IS_ALL_DONE (claims[1 - who] == done[1 - who])
 #endif
 
-/* vyre__announce(): nothing is announced twice, or before it is there. */
+/* vyre__advance(): nothing is announced twice, or before it is there. */
+inline advance(position)
+{
+  assert(AT(position + POSITIONS - announced) <= CAP);
+  announced = AT(position)
+}
+
+/* vyre__announce(): its exchange succeeds in the end. */
 inline announce(position)
 {
   d_step {
-    assert(AT(position + POSITIONS - announced) <= CAP);
-    announced = AT(position);
+#ifndef M_NOT_JOINED
+    if
+    :: IS_LEFT
+    :: else -> next = announced
+    fi;
+#endif
+    behind = AT(position);
+    none = false;
+    advance(position);
     a = announced
   }
 }
 
-/* vyre__claim_at(), from t on. */
+/* vyre__count_claim() */
 #ifdef M_COUNTED_LATE
 #define COUNT_BEFORE
-#define COUNT_BEHIND claims[who] = finished + n
+#define COUNT_BEHIND claims[who] = finished + 1
 #else
-#define COUNT_BEFORE claims[who] = finished + n
+#define COUNT_BEFORE claims[who] = finished + 1
 #define COUNT_BEHIND skip
 #endif
 
 proctype worker(byte who, mine)
 {
   byte t, n, v, old, a, wish, seen, finished;
-  bool holds;
+  bool holds, none;
   finished = done[who];
 decide:
   do
@@ -175,36 +191,48 @@ decide:
      :: else
      fi;
      if
-     :: v & PARK -> v = 0; goto idle
+#ifdef M_EMPTY_UNSEEN
+     :: v & PARK -> d_step { v = 0; none = holds } goto idle
+#else
+     :: v & PARK -> d_step { v = 0; none = holds && !IS_LEFT } goto idle
+#endif
      :: else -> v = 0
      fi;
      /* vyre__claim_cells() */
      if
-     :: t = tail; n = announced
-     :: n = announced; t = tail
-     fi;
-     n = AT(n + POSITIONS - t);
-     if
-     :: n == 0 -> t = 0; goto idle
-#ifndef M_NO_THERE_CHECK
-     :: n > CAP -> d_step { t = 0; n = 0 } goto idle
-#endif
-     :: else
+     :: d_step { IS_LEFT -> n = AHEAD; none = false }
+     :: d_step { !IS_LEFT -> none = holds } goto idle
      fi;
      if
      :: n > 2 -> n = 2
      :: n > 1 -> n = 1
      :: n <= 2 -> skip
      fi;
-#ifdef M_CLAIM_BEYOND
-     n++;
-#endif
      COUNT_BEFORE;
+     /* The add: what was left may be less by now, or nothing. */
+     d_step {
+       t = next;
+       v = AHEAD;
+       next = AT(next + n);
+#ifndef M_NO_LEFT_CHECK
+       if
+       :: v == 0 || v > CAP -> n = 0
+       :: else
+       fi;
+#endif
+#ifndef M_CLAIM_BEYOND
+       if
+       :: n > v -> n = v
+       :: else
+       fi;
+#endif
+       v = 0
+     }
      if
-     :: atomic { tail == t -> tail = AT(t + n) }
+     :: n != 0 ->
         COUNT_BEHIND;
         goto serve
-     :: d_step { tail != t -> claims[who] = finished; t = 0; n = 0 }
+     :: d_step { n == 0 -> claims[who] = finished; t = 0 }
         goto decide
      fi;
 idle:
@@ -240,7 +268,16 @@ idle:
      :: looker != old -> old = 0; goto decide
      fi;
 #endif
-     d_step { old = 0; a = announced; wish = asked }
+     d_step {
+       old = 0;
+       a = announced;
+       wish = asked;
+#ifdef M_EMPTY_STALE
+       none = true
+#else
+       none = !IS_LEFT
+#endif
+     }
 look:
      /* vyre__look_once() */
      v = stop;
@@ -310,33 +347,35 @@ leave_now:
         :: d_step { n == 0 -> seen = 0 } goto nothing
         fi
      :: seen == 1 ->
-        /* Alone: takes it at once. */
-        d_step { seen = 0; t = a; n = 1 }
+        seen = 0;
 #ifdef M_SHORTCUT_BLIND
-        announce(a + 1);
-        COUNT_BEFORE;
-        tail = AT(t + 1);
-        goto serve
-#else
-        COUNT_BEFORE;
         if
-        :: atomic { tail == t -> tail = AT(t + 1) }
-           COUNT_BEHIND;
+        :: true ->
+#else
+        if
+        :: !none -> announce(a + 1)
+        :: none ->
+#endif
+           /* Alone: takes it at once. */
+           d_step { t = a; n = 1 }
+           COUNT_BEFORE;
+#ifdef M_SHORTCUT_OFFERED
+           announce(a + 1);
+#else
 #ifndef M_SHORTCUT_NOT_ANNOUNCED
-           announce(t + 1);
+           d_step { advance(a + 1) }
 #endif
+#endif
+           COUNT_BEHIND;
            goto serve
-        :: d_step { tail != t -> claims[who] = finished; t = 0; n = 0 }
-           announce(a + 1)
         fi
-#endif
      :: else
      fi;
 nothing:
 #ifdef IDLE
      if
      :: true -> goto rest
-     :: true
+     :: none
      fi;
      /* vyre__try_to_leave() */
 try:
@@ -357,10 +396,9 @@ try:
      FENCE(WORKER(who));
 #endif
 #ifndef M_LEAVE_WITHOUT_LOOK
-     t = tail;
      if
-     :: IS_PUBLISHED(t) -> t = 0; goto back
-     :: else -> t = 0
+     :: IS_PUBLISHED(a) -> goto back
+     :: else
      fi;
 #ifndef M_LEAVE_WHILE_RUNNING
      ALL_DONE(back)
@@ -370,11 +408,11 @@ try:
        /* Nobody counts on this launch. */
        t = FIRST;
        do
-       :: t != tail -> assert(!g_trusted[t] || g_served[t]); t = AT(t + 1)
+       :: t != a -> assert(!g_trusted[t] || g_served[t]); t = AT(t + 1)
        :: else -> break
        od;
        t = 0;
-       assert(!g_trusted[tail] || g_served[tail])
+       assert(!g_trusted[a] || g_served[a])
      }
      leaving = mine * 4 + NOW;
      goto rest;
@@ -394,16 +432,16 @@ rest:
      :: (wish & PARK) == 0 && IS_PUBLISHED(a) -> goto decide
      :: (wish & PARK) && IS_ALL_DONE -> goto decide
 #ifdef IDLE
-     :: IS_ALL_DONE && tail == a -> goto try
+     :: IS_ALL_DONE && none -> goto try
 #endif
      fi;
 serve:
      /* Before it serves anything, the word is free for others. */
      if
 #ifndef M_LOOKER_KEPT
-     :: holds -> d_step { looker = mine * 2; holds = false; a = 0; wish = 0 }
+     :: holds -> d_step { looker = mine * 2; holds = false; none = false; a = 0; wish = 0 }
 #else
-     :: holds -> d_step { holds = false; a = 0; wish = 0 }
+     :: holds -> d_step { holds = false; none = false; a = 0; wish = 0 }
 #endif
      :: else
      fi;
@@ -440,7 +478,7 @@ serve:
        :: else -> old = 0; break
        od
      }
-     d_step { finished = finished + n; done[who] = finished; t = 0; n = 0 }
+     d_step { finished++; done[who] = finished; t = 0; n = 0 }
   od;
   if
   :: holds ->
@@ -452,7 +490,7 @@ serve:
   :: else
   fi;
   /* The end of a launch makes its stores visible. */
-  d_step { FENCE(WORKER(who)); finished = 0; a = 0; wish = 0; holds = false; alive-- }
+  d_step { FENCE(WORKER(who)); finished = 0; a = 0; wish = 0; holds = false; none = false; alive-- }
 }
 
 inline start()
@@ -524,5 +562,5 @@ init
     run stopper()
   }
   _nr_pr == 1 + BUFFERS;
-  assert(g_served_n == TOTAL && tail == AT(FIRST + TOTAL) && announced == tail)
+  assert(g_served_n == TOTAL && announced == AT(FIRST + TOTAL) && !IS_LEFT)
 }
