@@ -239,10 +239,15 @@ static void act_close(vyre_ring *ring)
   vyre_ring_close(ring);
 }
 
-/* `before` puts the ring into a state where the call waits; `action` must wake it. */
+/*
+ * The ring is put into a state where the call waits; `action` must wake it.  A sleeper looks again
+ * by itself now and then and is counted out meanwhile: then nobody has to be woken, so not every
+ * round shows a wake-up.
+ */
 static void wakes(call_kind kind, uint32_t enqueued, uint32_t claimed, uint32_t unfinished,
                   wake_action action, vyre_status status)
 {
+  uint32_t woken = 0;
   for (uint32_t round = 0; round < ROUNDS(600); ++round) {
     vyre_ring *ring = ring_at(1, unfinished, NEAR_TOP + 2);
     vyre_ring_wake *words[] = {&ring->header->not_empty, &ring->header->not_full,
@@ -263,10 +268,10 @@ static void wakes(call_kind kind, uint32_t enqueued, uint32_t claimed, uint32_t 
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_int_equal(s.status, status);
     assert_int_equal(words[kind]->waiters, 0);
-    if (round % 2)
-      assert_int_equal(words[kind]->epoch, 1);
+    woken += round % 2 && words[kind]->epoch == 1;
     ring_gone(ring);
   }
+  assert_true(woken > ROUNDS(600) / 4);
 }
 
 static void test_every_wake_up(void **state)
