@@ -8,7 +8,17 @@
 # system scope, inv.agent the one of the device, barrier, and rmw: a read-modify-write.
 
 function complain(what) {
-  printf "FAIL: %s: %s: %s\n", file, entry, what
+  complain_of(entry, what)
+}
+
+function complain_of(whom, what) {
+  printf "FAIL: %s: %s: %s\n", file, whom, what
+}
+
+# On the two oldest machines a lane of a group of 1024 has 64 registers, and an engine's entry, which
+# has all handlers of its set in it, may need more.
+function may_spill(whom) {
+  return arch ~ /^gfx90[06]$/ && whom ~ /^vyre_entry_vyre_engine_(persistent|wide)$/
 }
 
 function finish(i) {
@@ -63,7 +73,7 @@ function finish(i) {
   # A debug build looks at its fault record by such a one.
   if (line ~ /^flat_/ && kind == "release")
     complain("uses an address of unknown kind: " line)
-  if (line ~ /^buffer_(load|store|atomic)/)
+  if (line ~ /^buffer_(load|store|atomic)/ && !may_spill(entry))
     complain("uses memory of the item: " line)
   if (line ~ /^s_(swappc|setpc)_b64/ && kind == "release")
     complain("calls something: " line)
@@ -76,14 +86,11 @@ function finish(i) {
   kernels++
 }
 /\.amdhsa_(private_segment_fixed_size|uses_dynamic_stack|enable_private_segment|float_round_mode_32|float_round_mode_16_64) / && $2 != 0 {
-  entry = described
-  complain($1 " is " $2)
-  entry = ""
+  if ($1 !~ /private_segment/ || !may_spill(described))
+    complain_of(described, $1 " is " $2)
 }
 /\.amdhsa_float_denorm_mode_(32|16_64) / && $2 != 3 {
-  entry = described
-  complain($1 " is " $2 ": denormals are lost")
-  entry = ""
+  complain_of(described, $1 " is " $2 ": denormals are lost")
 }
 /^ *- *\.args:|^ *\.name:/ {
   if ($1 == ".name:")
@@ -91,14 +98,10 @@ function finish(i) {
 }
 /^ *\.(vgpr_spill_count|private_segment_fixed_size):/ {
   facts++
-  if ($2 != 0) {
-    entry = named
-    complain($1 " " $2)
-    entry = ""
-  }
+  if ($2 != 0 && !may_spill(named))
+    complain_of(named, $1 " " $2)
 }
 END {
-  entry = "the file"
   if (facts != 2 * kernels)
-    complain("says " facts " facts of " kernels " kernels")
+    complain_of("the file", "says " facts " facts of " kernels " kernels")
 }
