@@ -348,15 +348,16 @@ static inline __attribute__((unused)) vyre_u32 vyre__lookup16(const vyre_u8 *tab
  *
  *     VYRE_FUSED(vyre_fused, (VYRE_PARAM_CONST(0, edges), VYRE_PARAM_INOUT(1, seen),
  *                             VYRE_PARAM_INOUT(2, vyre_shadow), VYRE_PARAM_INOUT(3, vyre_control)))
- *       VYRE_PASSES(3)
+ *       VYRE_PASSES(3, 2)
  *         VYRE_RUN(0, hop, (VYRE_ARG(0, edges), VYRE_ARG(1, seen)))
  *         VYRE_RUN_CHANGED(1, vyre_settle, (VYRE_ARG(1, seen), VYRE_ARG(2, vyre_shadow)), 3)
  *       VYRE_PASSES_END
  *     VYRE_FUSED_END
  *
- * It is launched with as many groups as are worth it.  PASSES: up to VYRE_CONTROL_LIMIT times, and
- * with VYRE_CONTROL_TESTED until a pass has changed nothing.  RUN: all logical groups of step 0,
- * 1, …, whose number stands in the control words, shared out among the groups of the launch; then a
+ * It is launched with as many groups as are worth it.  PASSES, with the number of the control
+ * words' parameter and that of the steps: up to VYRE_CONTROL_LIMIT times, and with
+ * VYRE_CONTROL_TESTED until a pass has changed nothing.  RUN: all logical groups of step 0, 1, …,
+ * whose number stands in the control words, shared out among the groups of the launch; then a
  * barrier of the whole grid.
  */
 #define VYRE_SEGMENT(name) static inline __attribute__((always_inline)) void vyre_segment_##name
@@ -482,7 +483,7 @@ static inline __attribute__((unused)) vyre_u64 vyre__share(const vyre_ctx *c, vy
 
 /* Every group reads CHANGED behind a barrier, and it only grows: a group that is already in the
    next pass can only have been let in by the same answer. */
-#define VYRE_PASSES(i)                                                                             \
+#define VYRE_PASSES(i, steps)                                                                      \
   vyre_u32 *const vyre__control = (vyre_u32 *)vyre__arg_##i;                                       \
   vyre_u32 vyre__pass = 0;                                                                         \
   vyre__c->control = vyre__control;                                                                \

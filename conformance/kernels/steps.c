@@ -55,7 +55,7 @@ VYRE_ENTRY(note, (VYRE_PARAM_INOUT(0, trace), VYRE_PARAM_IN(1, vyre_control)),
 
 VYRE_FUSED(vyre_fused, (VYRE_PARAM_INOUT(0, a), VYRE_PARAM_INOUT(1, b), VYRE_PARAM_INOUT(2, count),
                         VYRE_PARAM_INOUT(3, vyre_control)))
-VYRE_PASSES(3)
+VYRE_PASSES(3, 3)
 VYRE_RUN(0, far, (VYRE_ARG(0, a), VYRE_ARG(1, b)))
 VYRE_RUN(1, back, (VYRE_ARG(1, b), VYRE_ARG(0, a)))
 VYRE_RUN_CHANGED(2, up, (VYRE_ARG(2, count)), 3)

@@ -134,7 +134,8 @@ void vyre__write_fused(const vyre_program_desc *desc, vyre__text *tail)
   vyre__text_format(tail, "\n/* The whole program in one launch: a barrier of the grid is behind "
                           "each step. */\n");
   write_parameters(desc, numbers, shadow, control, tail);
-  vyre__text_format(tail, "  VYRE_PASSES(%u)\n", control);
+  vyre__text_format(tail, "  VYRE_PASSES(%u, %u)\n", control,
+                    desc->segment_count + (shadow != UINT32_MAX));
   for (uint32_t s = 0; s < desc->segment_count; ++s)
     write_step(desc, s, numbers, control, tail);
   if (shadow != UINT32_MAX)

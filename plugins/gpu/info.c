@@ -10,10 +10,10 @@
 
 /*
  * Items of a step that are worth one more group of a cooperative launch.  A barrier of one group
- * for each unit takes about 1 us, and each further group on a unit adds some nanoseconds to it:
- * less than a group takes for a few items each of 256 threads.
+ * for each unit takes about 1 us, as does one of two, and each further group on a unit adds some
+ * nanoseconds to it: less than a second turn of each thread, which is a trip to the memory.
  */
-#define COOPERATIVE_ITEMS 1024u
+#define COOPERATIVE_ITEMS 256u
 
 static void copy_text(char *to, size_t size, const char *from)
 {

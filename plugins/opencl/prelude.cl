@@ -673,7 +673,7 @@ VYRE__EACH __local void *vyre__bound(__local ulong2 *p, vyre_u64 offset)
   __kernel void vyre_entry_##name params                                                           \
   {
 #define VYRE_FUSED_END }
-#define VYRE_PASSES(i)
+#define VYRE_PASSES(i, steps)
 #define VYRE_PASSES_END
 #define VYRE_RUN(step, name, args)
 #define VYRE_RUN_CHANGED(step, name, args, i)

@@ -27,7 +27,7 @@ static const char text[] =
                "VYRE_ENTRY(twice, (VYRE_PARAM_INOUT(0, a)), (VYRE_ARG(0, a)));\n"
                "VYRE_ENTRY(more, (VYRE_PARAM_INOUT(0, a)), (VYRE_ARG(0, a)));\n"
                "VYRE_FUSED(vyre_fused, " GRID_PARAMS ")\n"
-               "  VYRE_PASSES(4)\n"
+               "  VYRE_PASSES(4, 2)\n"
                "    VYRE_RUN(0, twice, (VYRE_ARG(0, a)))\n"
                "    VYRE_RUN(1, more, (VYRE_ARG(0, a)))\n"
                "  VYRE_PASSES_END\n"
@@ -63,7 +63,7 @@ static const char barrier_text[] = GRID_NAMES
     "VYRE_ENTRY(turn, (VYRE_PARAM_INOUT(0, a), VYRE_PARAM_LOCAL(1, s)),"
     " (VYRE_ARG(0, a), VYRE_ARG(1, s)));\n"
     "VYRE_FUSED(vyre_fused, " GRID_PARAMS ")\n"
-    "  VYRE_PASSES(4)\n"
+    "  VYRE_PASSES(4, 1)\n"
     "    VYRE_RUN(0, turn, (VYRE_ARG(0, a), VYRE_ARG(2, s)))\n"
     "  VYRE_PASSES_END\n"
     "VYRE_FUSED_END\n";
@@ -369,7 +369,7 @@ static void a_long_program_does_not_hold_dispatch(void **state)
                  "VYRE_ENTRY_CHANGED(until, (VYRE_PARAM_INOUT(0, a),"
                  " VYRE_PARAM_INOUT(1, vyre_control)), (VYRE_ARG(0, a)), 1);\n"
                  "VYRE_FUSED(vyre_fused, " GRID_PARAMS ")\n"
-                 "  VYRE_PASSES(4)\n"
+                 "  VYRE_PASSES(4, 1)\n"
                  "    VYRE_RUN_CHANGED(0, until, (VYRE_ARG(0, a)), 4)\n"
                  "  VYRE_PASSES_END\n"
                  "VYRE_FUSED_END\n";

@@ -26,7 +26,7 @@
   "VYRE_ENTRY(back, (VYRE_PARAM_INOUT(0, a), VYRE_PARAM_IN(1, b)),"                                \
   " (VYRE_ARG(0, a), VYRE_ARG(1, b)));\n"                                                          \
   "VYRE_FUSED(twist, " GRID_PARAMS ")\n"                                                           \
-  "  VYRE_PASSES(4)\n"                                                                             \
+  "  VYRE_PASSES(4, 2)\n"                                                                          \
   "    VYRE_RUN(0, there, (VYRE_ARG(0, a), VYRE_ARG(1, b)))\n"                                     \
   "    VYRE_RUN(1, back, (VYRE_ARG(0, a), VYRE_ARG(1, b)))\n"                                      \
   "  VYRE_PASSES_END\n"                                                                            \
@@ -69,12 +69,12 @@ static const char plain_text[] = GRID_NAMES TWIST
     " VYRE_PARAM_INOUT(2, vyre_shadow), VYRE_PARAM_INOUT(3, vyre_control)),"
     " (VYRE_ARG(0, a), VYRE_ARG(1, b), VYRE_ARG(2, vyre_shadow)), 3);\n"
     "VYRE_FUSED(declared, " GRID_PARAMS ")\n"
-    "  VYRE_PASSES(4)\n"
+    "  VYRE_PASSES(4, 1)\n"
     "    VYRE_RUN_CHANGED(0, down, (VYRE_ARG(0, a)), 4)\n"
     "  VYRE_PASSES_END\n"
     "VYRE_FUSED_END\n"
     "VYRE_FUSED(exact, " GRID_PARAMS ")\n"
-    "  VYRE_PASSES(4)\n"
+    "  VYRE_PASSES(4, 3)\n"
     "    VYRE_RUN(0, wipe, (VYRE_ARG(0, a), VYRE_ARG(1, b)))\n"
     "    VYRE_RUN(1, restore, (VYRE_ARG(0, a), VYRE_ARG(1, b)))\n"
     "    VYRE_RUN_CHANGED(2, vyre_settle, (VYRE_ARG(0, a), VYRE_ARG(1, b),"
@@ -97,7 +97,7 @@ static const char barrier_text[] = GRID_NAMES TWIST
     "VYRE_ENTRY(rotate, (VYRE_PARAM_INOUT(0, a), VYRE_PARAM_LOCAL(1, s)),"
     " (VYRE_ARG(0, a), VYRE_ARG(1, s)));\n"
     "VYRE_FUSED(rotating, " GRID_PARAMS ")\n"
-    "  VYRE_PASSES(4)\n"
+    "  VYRE_PASSES(4, 3)\n"
     "    VYRE_RUN(0, there, (VYRE_ARG(0, a), VYRE_ARG(1, b)))\n"
     "    VYRE_RUN(1, rotate, (VYRE_ARG(0, a), VYRE_ARG(2, s)))\n"
     "    VYRE_RUN(2, back, (VYRE_ARG(0, a), VYRE_ARG(1, b)))\n"
@@ -109,7 +109,7 @@ static const char barrier_text[] = GRID_NAMES TWIST
   "VYRE_ENTRY(" name ", (VYRE_PARAM_INOUT(0, a), VYRE_PARAM_IN(1, b)),"                            \
   " (VYRE_ARG(0, a), VYRE_ARG(1, b)));\n"                                                          \
   "VYRE_FUSED(fused_" name ", " GRID_PARAMS ")\n"                                                  \
-  "  VYRE_PASSES(4)\n"                                                                             \
+  "  VYRE_PASSES(4, 1)\n"                                                                          \
   "    VYRE_RUN(0, " name ", (VYRE_ARG(0, a), VYRE_ARG(1, b)))\n"                                  \
   "  VYRE_PASSES_END\n"                                                                            \
   "VYRE_FUSED_END\n"
@@ -421,7 +421,7 @@ static const char where_text[] =
                "}\n"
                "VYRE_ENTRY(where, (VYRE_PARAM_INOUT(0, a)), (VYRE_ARG(0, a)));\n"
                "VYRE_FUSED(fused, " GRID_PARAMS ")\n"
-               "  VYRE_PASSES(4)\n"
+               "  VYRE_PASSES(4, 2)\n"
                "    VYRE_RUN(0, where, (VYRE_ARG(0, a)))\n"
                "    VYRE_RUN(1, where, (VYRE_ARG(0, a)))\n"
                "  VYRE_PASSES_END\n"

@@ -6,6 +6,7 @@
  *   engine_*    the engine's entries with handlers: those of `vyre scan`, of the benchmark and
  *               of the engine's tests
  *   conform_*   the kernels of the conformance suite
+ *   trial       the kernel that tries coherent memory
  *   names       names that compilers have of their own
  *   drawn_*     random programs of the vocabulary and of generated expressions
  */
@@ -119,6 +120,23 @@ static void handlers(const char *as, const char *file, const char *names)
   free((void *)(uintptr_t)code.data);
 }
 
+/* As the plugins embed it: the layout in front. */
+static void trial(void)
+{
+  uint64_t sizes[2] = {0, 0};
+  char *parts[2] = {read_file("plugins/gpu/trial_layout.h", &sizes[0]),
+                    read_file("plugins/gpu/trial_kernel.c", &sizes[1])};
+  char *text = malloc(sizes[0] + sizes[1] + 1);
+  if (!text)
+    fail("trial", NULL);
+  memcpy(text, parts[0], sizes[0]);
+  memcpy(text + sizes[0], parts[1], sizes[1]);
+  write_text("trial", text, sizes[0] + sizes[1]);
+  free(text);
+  free(parts[0]);
+  free(parts[1]);
+}
+
 static void drawn_text(const char *kind, uint32_t number, drawn *d)
 {
   vyre_error err = VYRE_ERROR_INIT;
@@ -177,6 +195,7 @@ int main(int argc, char **argv)
     handlers(as, file, "");
   }
   handlers("names", "tests/gpu/names.c", "");
+  trial();
   random_programs();
   return 0;
 }

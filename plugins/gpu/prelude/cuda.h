@@ -232,6 +232,46 @@ static VYRE__DEVICE VYRE__INLINE void vyre__barrier()
   __syncthreads();
 }
 
+/* The same; whether one of them says so is known to all behind it. */
+#if defined(__clang__)
+#define VYRE__BARRIER_ANY(says) (__nvvm_bar0_or((says) ? 1 : 0) != 0)
+#else
+#define VYRE__BARRIER_ANY(says) (__syncthreads_or((says) ? 1 : 0) != 0)
+#endif
+
+/*
+ * A group's arrival at the grid's barrier, and a look of one who waits there.  The words are known
+ * to lie in the device's memory, so that no access has to find out which memory it is of, and
+ * nobody waits for what the add has found.  Each look is an acquire: one behind the waiting would
+ * be one trip more.
+ */
+#define VYRE__MEET_ORDER VYRE_ACQUIRE
+static VYRE__DEVICE VYRE__INLINE void vyre__meet_arrive(vyre_u32 *word, vyre_u32 v)
+{
+  asm volatile("{\n\t.reg .u64 word;\n\tcvta.to.global.u64 word, %0;\n\t"
+               "red.release.gpu.global.add.u32 [word], %1;\n\t}"
+               :
+               : "l"(word), "r"(v)
+               : "memory");
+}
+
+#define VYRE__MEET_LOOK(sem)                                                                       \
+  asm volatile("{\n\t.reg .u64 word;\n\tcvta.to.global.u64 word, %1;\n\t"                          \
+               "ld." sem ".gpu.global.u32 %0, [word];\n\t}"                                        \
+               : "=r"(value)                                                                       \
+               : "l"(word)                                                                         \
+               : "memory")
+static VYRE__DEVICE VYRE__INLINE vyre_u32 vyre__meet_look(const vyre_u32 *word, int order)
+{
+  vyre_u32 value;
+  if (order == VYRE_RELAXED)
+    VYRE__MEET_LOOK("relaxed");
+  else
+    VYRE__MEET_LOOK("acquire");
+  return value;
+}
+#undef VYRE__MEET_LOOK
+
 static VYRE__DEVICE VYRE__INLINE void vyre__rest(vyre_u32 ns)
 {
   asm volatile("nanosleep.u32 %0;" : : "r"(ns) : "memory");

@@ -157,6 +157,19 @@ static VYRE__DEVICE VYRE__INLINE void vyre__barrier()
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+/* A group's arrival at the grid's barrier, and a look of one who waits there.  An acquire empties
+   the caches: one is enough, behind the waiting. */
+#define VYRE__MEET_ORDER VYRE_RELAXED
+static VYRE__DEVICE VYRE__INLINE void vyre__meet_arrive(vyre_u32 *word, vyre_u32 v)
+{
+  (void)vyre__gpu_add_u32(word, v, VYRE_RELEASE, VYRE_SCOPE_DEVICE);
+}
+
+static VYRE__DEVICE VYRE__INLINE vyre_u32 vyre__meet_look(const vyre_u32 *word, int order)
+{
+  return vyre__gpu_load_u32(word, order, VYRE_SCOPE_DEVICE);
+}
+
 /* A sleep is 64 cycles, some 32 ns. */
 static VYRE__DEVICE VYRE__INLINE void vyre__pause()
 {

@@ -12,6 +12,8 @@
  *   vyre__local_id(), vyre__local_size(), vyre__group_id()
  *   vyre__gpu_OP_TYPE(), vyre__fence()                              atomics by order and scope
  *   vyre__barrier(), vyre__pause(), vyre__rest(), vyre__clock(), vyre__end_item()
+ *   vyre__meet_arrive(), vyre__meet_look(), VYRE__MEET_ORDER        the grid's barrier
+ *   VYRE__BARRIER_ANY(), where there is such a one                  a barrier with a vote
  *   vyre__popcount(), vyre__clz(), vyre__ctz(), vyre__sqrt(), vyre__fma()
  *   vyre__subgroup_size(), _lane(), _ballot(), _shuffle(), _add()
  */
