@@ -135,7 +135,7 @@ static void every_form(const way *w, vyre_program *program, const drawn *d,
     const uint32_t times = w->route == VYRE_ROUTE_RESIDENT && r == VYRE__RECORDING_ALWAYS ? 2 : 1;
     forced.recording = w->route == VYRE_ROUTE_RESIDENT ? r : VYRE__RECORDING_WORTH;
     for (uint32_t i = 0; i < times; ++i)
-      if (!run_way(&forced, program, d, want, text))
+      if (!run_way(&forced, program, d, want, text) && !has_no_room(&forced, text))
         report(&forced, d, again, text);
     if (w->route != VYRE_ROUTE_RESIDENT)
       break;
