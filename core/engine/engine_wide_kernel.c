@@ -432,6 +432,8 @@ VYRE_FUNCTION void vyre__serve_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
                            &value);
   if (w->push.bank_records != 0u)
     vyre__count_group(c, w, half, job.stored, g);
+  else
+    vyre_barrier(c); /* a place is given back before its last completion is seen */
   if (index < count)
     vyre__post_both(w, position << VYRE_RING_INDEX_BITS | index, value, status);
   vyre_barrier(c); /* all results are posted */

@@ -120,24 +120,30 @@ static vyre_form form_of(vyre_program *program)
   return result.form;
 }
 
-/* Recording is never worth an engine's leave: it is done only while none is there. */
+/* Recording is never worth an engine's leave: it is done only while none is there.  What was
+   recorded before is started all the same. */
 static void recording_parks_nobody(void **state)
 {
   vyre_engine *engine = start(VYRE_ENGINE_FORCE);
-  vyre_program *program = NULL;
+  vyre_program *program = NULL, *recorded = NULL;
   uint64_t parks = 0;
   (void)state;
   plugin.set("reset", 0);
-  rig.device->recording = VYRE__RECORDING_ALWAYS;
+  rig.device->recording = VYRE__RECORDING_NEVER;
   assert_ok(ordinary_create(rig.device, &program, NULL));
-  assert_int_equal(form_of(program), VYRE_FORM_REPLAYS); /* and has its buffers now */
+  assert_ok(ordinary_create(rig.device, &recorded, NULL));
+  assert_int_equal(form_of(program), VYRE_FORM_LAUNCHES); /* and has its buffers now */
+  rig.device->recording = VYRE__RECORDING_ALWAYS;
+  assert_int_equal(form_of(recorded), VYRE_FORM_REPLAYS);
   assert_int_equal(one_item(engine, 7), 7);
   assert_int_equal(plugin.get("resident"), 1);
   parks = stats_of(engine).parks;
   assert_int_equal(form_of(program), VYRE_FORM_LAUNCHES);
+  assert_int_equal(form_of(recorded), VYRE_FORM_REPLAYS);
   assert_int_equal(stats_of(engine).parks, parks);
   assert_int_equal(plugin.get("resident"), 1);
   rig.device->recording = VYRE__RECORDING_WORTH;
+  vyre_program_destroy(recorded);
   vyre_program_destroy(program);
   vyre_engine_destroy(engine);
   assert_int_equal(plugin.get("violations"), 0);
