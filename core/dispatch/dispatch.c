@@ -41,13 +41,12 @@ static vyre_status take_buffers(vyre_pending *pending, vyre_buffer *const *buffe
   return status;
 }
 
-/* What one call gives: bytes or buffers; and whether it gives times back. */
+/* What one call gives: bytes or buffers. */
 typedef struct given_memory {
   const vyre_bytes *inputs;
   vyre_buffer *const *buffers;
   uint32_t count;
   bool on_buffers;
-  bool untimed; /* nobody will ever see them */
 } given_memory;
 
 /* A handle that knows everything and runs nothing, and the plan for it. */
@@ -61,8 +60,6 @@ static vyre_status prepare(vyre_program *program, const vyre_dispatch_options *o
   if (status == VYRE_OK && own.route > VYRE_ROUTE_HOST)
     status = VYRE_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "use a VYRE_ROUTE_… value",
                        "route %u does not exist", own.route);
-  if (given->untimed)
-    own.timing = VYRE_TIMING_OFF;
   if (status == VYRE_OK)
     status = vyre__pending_create(program, &own, out_pending, err);
   if (status != VYRE_OK)
@@ -135,7 +132,7 @@ vyre_status vyre_dispatch_start(vyre_program *program, const vyre_dispatch_optio
                                 const vyre_bytes *inputs, uint32_t input_count,
                                 vyre_pending **out_pending, vyre_error *err)
 {
-  const given_memory given = {inputs, NULL, input_count, false, false};
+  const given_memory given = {inputs, NULL, input_count, false};
   return start(program, options, &given, out_pending, err);
 }
 
@@ -143,7 +140,7 @@ vyre_status vyre_dispatch_buffers_start(vyre_program *program, const vyre_dispat
                                         vyre_buffer *const *buffers, uint32_t buffer_count,
                                         vyre_pending **out_pending, vyre_error *err)
 {
-  const given_memory given = {NULL, buffers, buffer_count, true, false};
+  const given_memory given = {NULL, buffers, buffer_count, true};
   return start(program, options, &given, out_pending, err);
 }
 
@@ -151,7 +148,7 @@ vyre_status vyre_dispatch_explain(vyre_program *program, const vyre_dispatch_opt
                                   const vyre_bytes *inputs, uint32_t input_count,
                                   const vyre_allocator *allocator, char **out_text, vyre_error *err)
 {
-  const given_memory given = {inputs, NULL, input_count, false, false};
+  const given_memory given = {inputs, NULL, input_count, false};
   vyre_pending *pending = NULL;
   vyre_status status = VYRE_OK;
   if (!program || !out_text)
@@ -192,7 +189,7 @@ vyre_status vyre_dispatch(vyre_program *program, const vyre_dispatch_options *op
                           const vyre_bytes *inputs, uint32_t input_count, vyre_outputs *outputs,
                           vyre_dispatch_result *out_result, vyre_error *err)
 {
-  const given_memory given = {inputs, NULL, input_count, false, !out_result};
+  const given_memory given = {inputs, NULL, input_count, false};
   vyre_pending *pending = NULL;
   vyre_status status = vyre__outputs_check(outputs, err);
   if (status == VYRE_OK)
@@ -208,7 +205,7 @@ vyre_status vyre_dispatch_buffers(vyre_program *program, const vyre_dispatch_opt
                                   vyre_buffer *const *buffers, uint32_t buffer_count,
                                   vyre_dispatch_result *out_result, vyre_error *err)
 {
-  const given_memory given = {NULL, buffers, buffer_count, true, !out_result};
+  const given_memory given = {NULL, buffers, buffer_count, true};
   vyre_pending *pending = NULL;
   vyre_status status = vyre__result_check(out_result, err);
   if (status == VYRE_OK)

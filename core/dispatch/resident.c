@@ -62,10 +62,10 @@ static vyre_status launch_step(vyre_pending *pending, vyre_error *err)
   return status;
 }
 
-/* One pass is only recorded where tests want it. */
+/* One launch alone is only recorded where tests want it. */
 static bool may_replay(const vyre_pending *pending)
 {
-  return pending->options.iterations > 1 ||
+  return pending->options.iterations > 1 || pending->program->segment_count > 1 ||
          pending->program->device->recording == VYRE__RECORDING_ALWAYS;
 }
 
