@@ -356,8 +356,8 @@ leave_now:
         :: !none -> announce(a + 1)
         :: none ->
 #endif
-           /* Alone: takes it at once. */
-           d_step { t = a; n = 1 }
+           /* Alone: takes it at once.  What is left would be announced again with it. */
+           d_step { assert(!IS_LEFT); t = a; n = 1 }
            COUNT_BEFORE;
 #ifdef M_SHORTCUT_OFFERED
            announce(a + 1);
