@@ -289,9 +289,9 @@ VYRE_FUNCTION void vyre__decide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
     vyre_u32 claim = VYRE__CLAIM_EMPTY;
     if (leave != 0u)
       what = VYRE__DO_LEAVE;
+    /* Who looks and sees no end goes on looking, for the others. */
     else if ((asked & VYRE_ENGINE_PARK) == 0u && (m->holds == 0u || m->plenty == 0u))
-      claim =
-          vyre__claim_cells(c, w, offer, g); /* who sees no end goes on looking, for the others */
+      claim = vyre__claim_cells(c, w, offer, g);
     if (claim == VYRE__CLAIM_TAKEN)
       what = VYRE__DO_SERVE;
     else if (claim == VYRE__CLAIM_EMPTY && what == VYRE__DO_NOTHING)
