@@ -623,7 +623,7 @@ typedef struct vyre_dispatch_options {
    * calls in two steps.
    */
   uint64_t timeout_ns;
-  vyre_timing timing; /* vyre_dispatch() and vyre_dispatch_buffers() without a result: always OFF */
+  vyre_timing timing;
   uint32_t reserved;
 } vyre_dispatch_options;
 #define VYRE_DISPATCH_OPTIONS_INIT                                                                 \

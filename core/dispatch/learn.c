@@ -97,6 +97,11 @@ void vyre__learn_order(const vyre_pending *pending, vyre__plan *plan)
   if (taken == plan->order[0])
     return;
   plan->is_trial = plan->learned.samples[place_of(taken)] < SAMPLES;
+  if (plan->is_trial && !vyre__pending_is_timed(pending)) { /* nothing would be learnt by it */
+    plan->shape = 0;
+    plan->is_trial = false;
+    return;
+  }
   for (; at; --at)
     plan->order[at] = plan->order[at - 1];
   plan->order[0] = taken;
@@ -115,7 +120,7 @@ void vyre__learn(const vyre_pending *pending)
   const vyre__plan *plan = &pending->plan;
   const uint32_t passes = pending->result.passes;
   vyre__learned *learned = NULL;
-  if (!plan->shape || !passes)
+  if (!plan->shape || !passes || !vyre__pending_is_timed(pending))
     return;
   pthread_mutex_lock(&program->learning);
   learned = find(program, plan->shape);

@@ -9,7 +9,8 @@
  * Bytes, passes and convergence are the same on both.
  *
  * Only with AUTO, where both can be and costs were reckoned, and not on a CPU, where times of
- * threads vary more than the routes differ.
+ * threads vary more than the routes differ.  A dispatch without times goes by what is known; it is
+ * no sample and no trial.
  */
 #ifndef VYRE_CORE_DISPATCH_LEARN_H
 #define VYRE_CORE_DISPATCH_LEARN_H

@@ -56,6 +56,22 @@ static void assert_refused(vyre_program *program, vyre_route route, vyre_status 
   assert_int_equal(outputs.count, 0);
 }
 
+/* The same of a dispatch without times. */
+static void assert_untimed(vyre_program *program, vyre_route route, const char *reason)
+{
+  vyre_dispatch_options options = VYRE_DISPATCH_OPTIONS_INIT;
+  vyre_dispatch_result result = VYRE_DISPATCH_RESULT_INIT;
+  vyre_outputs outputs = VYRE_OUTPUTS_INIT;
+  options.timing = VYRE_TIMING_OFF;
+  assert_int_equal(
+      vyre_dispatch(program, &options, long_inputs(LONG_REACH), 3, &outputs, &result, NULL),
+      VYRE_OK);
+  vyre_outputs_reset(&outputs);
+  assert_int_equal(result.route, route);
+  assert_contains(result.reason, reason);
+  assert_true(result.wall_ns == VYRE_TIME_ABSENT);
+}
+
 /* ---- native ---- */
 
 /* The plugin refuses the cooperative launch. */
@@ -244,13 +260,17 @@ static void test_experience(void **state)
     fail_msg("%s", err.message);
   if (strstr(text, "takes native")) { /* unless somebody else took the processor meanwhile */
     on_fixture_set(&on, "barrier_ns", 2000000); /* after it was measured */
+    for (int i = 0; i < 3; ++i)                 /* nothing is learnt without times */
+      assert_untimed(program, VYRE_ROUTE_NATIVE, "native: a launch of ");
     for (int i = 0; i < 2; ++i)
       assert_falls(program, VYRE_ROUTE_NATIVE, VYRE_FORM_FUSED, "native: a launch of ");
+    assert_untimed(program, VYRE_ROUTE_NATIVE, "native: a launch of "); /* nor tried */
     for (int i = 0; i < 2; ++i)
       assert_falls(program, VYRE_ROUTE_RESIDENT, VYRE_FORM_LAUNCHES,
                    "to be measured: native took ");
     for (int i = 0; i < 3; ++i)
       assert_falls(program, VYRE_ROUTE_RESIDENT, VYRE_FORM_LAUNCHES, "measured: native ");
+    assert_untimed(program, VYRE_ROUTE_RESIDENT, "measured: native ");
   }
   free(text);
   vyre_program_destroy(program);
