@@ -155,7 +155,8 @@ endfunction()
 # - one cmocka program, test-bin/NAME, linked to the static libvyre with all test hooks
 # (VYRE_TESTING=1), and its ctest entry NAME.  ../lib/vyre from there is where the plugins are.
 # LABELS threads: it also runs under TSan for every commit.  LABELS full: under ASan it only runs by
-# scripts/test --full; release builds run it always.  The limit is for a release build; a sanitizer build gets a multiple of it.
+# scripts/test --full; release builds run it always.  The limit is for a release build; a sanitizer
+# build gets a multiple of it.
 function(vyre_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "SERIAL" "TIMEOUT"
     "SOURCES;LABELS;LINK;DEFINES;ARGS;PLUGINS")

@@ -1,6 +1,7 @@
 /* kept.c - recorded launches that a program keeps for its next dispatches; see kept.h. */
 #include "core/dispatch/kept.h"
 
+#include "core/base/mix.h"
 #include "core/dispatch/stage.h"
 
 /* ---- what was recorded ---- */
@@ -40,12 +41,6 @@ static void retain(vyre__recorded *recorded)
 
 /* ---- which steps ---- */
 
-static uint64_t mix(uint64_t digest, uint64_t word)
-{
-  digest = (digest ^ word) * 0x9e3779b97f4a7c15u; /* odd, its bits look like chance */
-  return digest ^ digest >> 32;
-}
-
 static bool is_bound(const vyre_program *program, uint32_t buffer)
 {
   return program->buffers[buffer].bound && program->buffers[buffer].access != VYRE_WORKGROUP;
@@ -75,20 +70,20 @@ uint64_t vyre__kept_digest(const vyre_pending *pending, bool with_test)
   const uint32_t count = bound_buffers(pending, with_test, buffers);
   uint64_t digest = with_test;
   for (uint32_t i = 0; i < count; ++i)
-    digest = mix(digest, buffers[i]->id);
+    digest = vyre__mix(digest, buffers[i]->id);
   for (uint32_t i = 0; i < program->buffer_count; ++i) {
-    digest = mix(digest, pending->shape.sizes[i]);
-    digest = mix(digest, pending->shape.counts[i]);
+    digest = vyre__mix(digest, pending->shape.sizes[i]);
+    digest = vyre__mix(digest, pending->shape.counts[i]);
   }
   for (uint32_t s = 0; s < program->segment_count + with_test; ++s) {
-    digest = mix(digest, pending->groups[s][0] | (uint64_t)pending->groups[s][1] << 32);
-    digest = mix(digest, pending->groups[s][2]);
+    digest = vyre__mix(digest, pending->groups[s][0] | (uint64_t)pending->groups[s][1] << 32);
+    digest = vyre__mix(digest, pending->groups[s][2]);
   }
   for (uint32_t at = 0; at < pending->options.push_size; at += sizeof digest) {
     uint64_t word = 0;
     const uint32_t left = pending->options.push_size - at;
     memcpy(&word, push + at, left < sizeof word ? left : sizeof word);
-    digest = mix(digest, word);
+    digest = vyre__mix(digest, word);
   }
   return digest ? digest : 1;
 }

@@ -1,6 +1,7 @@
 /* learn.c - which of native and resident was faster; see learn.h. */
 #include "core/dispatch/learn.h"
 
+#include "core/base/mix.h"
 #include "core/dispatch/replay.h"
 
 #include <stdio.h>
@@ -12,22 +13,16 @@
 /* A launch that is replayed takes at least such a part of one that is made by itself. */
 #define REPLAY_SHARE 8u
 
-static uint64_t mix(uint64_t digest, uint64_t word)
-{
-  digest = (digest ^ word) * 0x9e3779b97f4a7c15u; /* odd, its bits look like chance */
-  return digest ^ digest >> 32;
-}
-
 /* Equal for dispatches of the same sizes and grids; never 0. */
 static uint64_t shape_of(const vyre_pending *pending)
 {
   const vyre_program *program = pending->program;
-  uint64_t shape = mix(pending->options.iterations, pending->on_buffers);
+  uint64_t shape = vyre__mix(pending->options.iterations, pending->on_buffers);
   for (uint32_t i = 0; i < program->buffer_count; ++i)
-    shape = mix(shape, pending->shape.sizes[i]);
+    shape = vyre__mix(shape, pending->shape.sizes[i]);
   for (uint32_t s = 0; s <= program->segment_count; ++s) {
-    shape = mix(shape, pending->groups[s][0] | (uint64_t)pending->groups[s][1] << 32);
-    shape = mix(shape, pending->groups[s][2]);
+    shape = vyre__mix(shape, pending->groups[s][0] | (uint64_t)pending->groups[s][1] << 32);
+    shape = vyre__mix(shape, pending->groups[s][2]);
   }
   return shape ? shape : 1;
 }

@@ -214,14 +214,18 @@ VYRE_FUNCTION void vyre__open_bank(const vyre__worker *w, vyre_u32 half, vyre_jo
     vyre_atomic_store_u32(&w->state->cursor[half][1u - k], 0u, VYRE_RELAXED, VYRE_SCOPE_DEVICE);
 }
 
+VYRE_FUNCTION VYRE_GLOBAL vyre_ring_result *vyre__result_of(const vyre__worker *w, vyre_u64 ticket)
+{
+  const vyre_u64 place = (ticket >> VYRE_RING_INDEX_BITS) & w->results_mask;
+  return &w->results[place << VYRE_RING_INDEX_BITS | (ticket & VYRE_RING_INDEX_MASK)];
+}
+
 /* Posts a result.  After it the host may hand the result's place to another item. */
 VYRE_FUNCTION void vyre__post(const vyre__worker *w, vyre_u64 ticket, vyre_u32 value,
                               vyre_u32 status)
 {
-  const vyre_u64 position = ticket >> VYRE_RING_INDEX_BITS, stamp = vyre__stamp(position);
-  VYRE_GLOBAL vyre_ring_result *result =
-      &w->results[(position & w->results_mask) << VYRE_RING_INDEX_BITS |
-                  (ticket & VYRE_RING_INDEX_MASK)];
+  const vyre_u64 stamp = vyre__stamp(ticket >> VYRE_RING_INDEX_BITS);
+  VYRE_GLOBAL vyre_ring_result *result = vyre__result_of(w, ticket);
   vyre_atomic_store_u64(&result->value, stamp << 32 | value, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
   /* Release: pairs with the host's acquire of this word; records, counts and the value are there
      before it. */

@@ -343,10 +343,8 @@ VYRE_FUNCTION void vyre__look_wide(vyre_ctx *c, vyre__worker *w, vyre__mind *m,
 VYRE_FUNCTION void vyre__post_both(const vyre__worker *w, vyre_u64 ticket, vyre_u32 value,
                                    vyre_u32 status)
 {
-  const vyre_u64 position = ticket >> VYRE_RING_INDEX_BITS, stamp = vyre__stamp(position);
-  VYRE_GLOBAL vyre_ring_result *result =
-      &w->results[(position & w->results_mask) << VYRE_RING_INDEX_BITS |
-                  (ticket & VYRE_RING_INDEX_MASK)];
+  const vyre_u64 stamp = vyre__stamp(ticket >> VYRE_RING_INDEX_BITS);
+  VYRE_GLOBAL vyre_ring_result *result = vyre__result_of(w, ticket);
   /* Pairs with the host's acquire of either word; records and counts are there before both. */
   vyre_fence(VYRE_RELEASE, VYRE_SCOPE_SYSTEM);
   vyre_atomic_store_u64(&result->value, stamp << 32 | value, VYRE_RELAXED, VYRE_SCOPE_SYSTEM);
