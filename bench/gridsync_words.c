@@ -7,8 +7,10 @@ VYRE_SEGMENT(forward)(vyre_ctx *c, VYRE_IN(vyre_u32) a, VYRE_OUT(vyre_u32) b)
 {
   const vyre_u64 i = vyre_global_id(c, 0), half = vyre_count(c, b) / 2u;
   if (i < half) {
-    b[i] = a[i] * 3u + a[i + half];
-    b[i + half] = a[i + half] * 5u + a[i];
+    /* Both are read before anything is written: a compiler does not know that a is not b. */
+    const vyre_u32 low = a[i], high = a[i + half];
+    b[i] = low * 3u + high;
+    b[i + half] = high * 5u + low;
   }
 }
 

@@ -57,7 +57,6 @@ const vyre__gpu_driver_table vyre__gpu_driver = {
     .event_drop = vyre__cuda_event_drop,
     .event_record = vyre__cuda_event_record,
     .event_query = vyre__cuda_event_query,
-    .event_sync = vyre__cuda_event_sync,
     .event_elapsed = vyre__cuda_event_elapsed,
     .copy_in = vyre__cuda_copy_in,
     .copy_out = vyre__cuda_copy_out,

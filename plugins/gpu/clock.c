@@ -61,13 +61,13 @@ static vyre_status mark(vyre_backend_device *device, vyre__gpu_event **out_event
 {
   vyre__gpu_event *event = NULL;
   uint64_t host_ns = 0, took_ns = UINT64_MAX;
-  vyre_status status = vyre__gpu_event_take(device, &event, err);
+  vyre_status status = vyre__gpu_event_take(device, true, &event, err);
   if (status != VYRE_OK)
     return status;
   for (uint32_t i = 0; i < READINGS && status == VYRE_OK && took_ns > CLOSE_NS; ++i)
     status = read_once(device, event, &host_ns, &took_ns, err);
   if (status != VYRE_OK) {
-    vyre__gpu_event_give(device, event);
+    vyre__gpu_event_give(device, true, event);
     return status;
   }
   *out_host_ns = host_ns;
@@ -106,7 +106,7 @@ static vyre_status tell(vyre_backend_device *device, vyre__gpu_event *event, uin
     }
   }
   pthread_mutex_unlock(&device->lock);
-  vyre__gpu_event_give(device, event);
+  vyre__gpu_event_give(device, true, event);
   return status;
 }
 

@@ -149,7 +149,7 @@ static void strip(vyre_backend_device *device)
   vyre__gpu_scope scope;
   const bool is_current = vyre__gpu_enter_to_free(device, &scope);
   vyre__gpu_launches_drop(device);
-  vyre__gpu_event_give(device, device->epoch);
+  vyre__gpu_event_give(device, true, device->epoch);
   device->epoch = NULL;
   vyre__gpu_staging_drop(device, device->staging);
   device->staging = NULL;

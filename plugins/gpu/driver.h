@@ -122,12 +122,11 @@ typedef struct vyre__gpu_driver {
   vyre__gpu_code (*stream_drop)(vyre__gpu_stream *stream);
   vyre__gpu_code (*stream_sync)(vyre__gpu_stream *stream);
   vyre__gpu_code (*stream_wait)(vyre__gpu_stream *stream, vyre__gpu_event *event);
-  /* `sleeps`: event_sync() gives the processor away. */
-  vyre__gpu_code (*event_make)(bool timed, bool sleeps, vyre__gpu_event **out_event);
+  /* `wakes`: a thread that waits for it in the driver may sleep. */
+  vyre__gpu_code (*event_make)(bool timed, bool wakes, vyre__gpu_event **out_event);
   vyre__gpu_code (*event_drop)(vyre__gpu_event *event);
   vyre__gpu_code (*event_record)(vyre__gpu_event *event, vyre__gpu_stream *stream);
   vyre__gpu_code (*event_query)(vyre__gpu_event *event);
-  vyre__gpu_code (*event_sync)(vyre__gpu_event *event);
   vyre__gpu_code (*event_elapsed)(vyre__gpu_event *from, vyre__gpu_event *to, float *out_ms);
 
   /* ---- copies, in the order of the stream; host memory is pinned ---- */

@@ -44,9 +44,11 @@ struct vyre_backend_device {
   bool lost; /* atomic: latched by a sticky error; everything answers DEVICE_LOST from then on */
   vyre__gpu_code lost_code; /* atomic: the vendor's, of the first one; written before `lost` */
 
-  /* Events that are free to use, timed ones: made when first needed (event.c). */
-  vyre__gpu_event *events[VYRE__GPU_EVENTS_KEPT];
-  uint32_t event_count;
+  /* Events that are free to use, those with times second: made when first needed (event.c). */
+  struct vyre__gpu_events {
+    vyre__gpu_event *kept[VYRE__GPU_EVENTS_KEPT];
+    uint32_t count;
+  } events[2];
 
   /* The device's clock (clock.c), guarded by `lock`: the time at `epoch`, which is moved on. */
   vyre__gpu_event *epoch;
@@ -136,18 +138,23 @@ vyre_status vyre__gpu_result(vyre_backend_device *device, vyre__gpu_code code, c
 
 /* ---- event.c ---- */
 
-/* A timed event from the pool, or a new one; event_sync() sleeps on it.  The context is current;
- * `lock` is not held. */
-vyre_status vyre__gpu_event_take(vyre_backend_device *device, vyre__gpu_event **out_event,
-                                 vyre_error *err);
-/* Gives it back; NULL is accepted.  Nobody waits for it any more.  Needs no context. */
-void vyre__gpu_event_give(vyre_backend_device *device, vyre__gpu_event *event);
+/* An event from the pool, or a new one; without times it costs less to record.  The context is
+ * current; `lock` is not held. */
+vyre_status vyre__gpu_event_take(vyre_backend_device *device, bool timed,
+                                 vyre__gpu_event **out_event, vyre_error *err);
+/* Gives it back, `timed` as it was taken; NULL is accepted.  Nobody waits for it any more.  Needs
+ * no context. */
+void vyre__gpu_event_give(vyre_backend_device *device, bool timed, vyre__gpu_event *event);
 /* Drops it, and one that is of no pool; NULL is accepted.  Enters the context itself. */
 void vyre__gpu_event_drop(vyre_backend_device *device, vyre__gpu_event *event);
 /*
- * Waits for a recorded event without limit: looks often at first, then sleeps in the driver.  The
+ * Until a recorded event is reached: VYRE_OK, TIMEOUT (without a text), or what the device says.
+ * Looks without a rest at first, then with rests that grow; `is_long`: with rests at once.  The
  * context is current; `lock` is not held.
  */
+vyre_status vyre__gpu_event_watch(vyre_backend_device *device, vyre__gpu_event *event, bool is_long,
+                                  uint64_t timeout_ns, const char *what, vyre_error *err);
+/* The same without limit. */
 vyre_status vyre__gpu_event_wait(vyre_backend_device *device, vyre__gpu_event *event,
                                  const char *what, vyre_error *err);
 /* Waits for everything that is on the stream now, by an event from the pool. */

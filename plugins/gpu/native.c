@@ -160,13 +160,13 @@ vyre_status vyre__gpu_queue_take(vyre_backend_device *device, const vyre_native_
   vyre__gpu_event *event = NULL;
   /* NOLINTNEXTLINE(performance-no-int-to-ptr): the ABI hands handles over as numbers. */
   vyre__gpu_stream *const stream = (vyre__gpu_stream *)(uintptr_t)queue->handle;
-  vyre_status status = vyre__gpu_event_take(device, &event, err);
+  vyre_status status = vyre__gpu_event_take(device, false, &event, err);
   if (status != VYRE_OK)
     return status;
   /* Waits for nothing; a queue of another device or context refuses our event. */
   status = vyre__gpu_result(device, vyre__gpu_driver.event_record(event, stream),
                             "using the queue of the caller", err);
-  vyre__gpu_event_give(device, event);
+  vyre__gpu_event_give(device, false, event);
   if (status == VYRE_OK) {
     device->compute = stream;
     device->is_queue_borrowed = true;

@@ -11,23 +11,15 @@
 #include "plugins/gpu/staging.h"
 
 #include <string.h>
-#include <time.h>
-
-/* A wait looks this long before it sleeps, but not at a persistent launch, which is seldom about to
-   end; then it naps, longer and longer. */
-#define LOOK_NS 60000u
-#define FIRST_NAP_NS 20000u
-#define FIRST_NAP_PERSISTENT_NS 200000u
-#define LONGEST_NAP_NS 1000000u
 
 /* -------- handles -------- */
 
 static void drop(vyre_backend_pending *pending)
 {
   vyre_backend_device *device = pending->device;
-  vyre__gpu_event_give(device, pending->started);
-  vyre__gpu_event_give(device, pending->ended_timed);
-  vyre__gpu_event_drop(device, pending->ended_untimed);
+  vyre__gpu_event_give(device, true, pending->started);
+  vyre__gpu_event_give(device, true, pending->ended_timed);
+  vyre__gpu_event_give(device, false, pending->ended_untimed);
   pthread_mutex_destroy(&pending->lock);
   vyre__plugin_deallocate(device->host, pending);
 }
@@ -52,13 +44,11 @@ static vyre_status take_events(vyre_backend_pending *pending, bool is_timed, vyr
   vyre_backend_device *device = pending->device;
   vyre_status status = VYRE_OK;
   if (is_timed && !pending->started)
-    status = vyre__gpu_event_take(device, &pending->started, err);
+    status = vyre__gpu_event_take(device, true, &pending->started, err);
   if (is_timed && !pending->ended_timed && status == VYRE_OK)
-    status = vyre__gpu_event_take(device, &pending->ended_timed, err);
+    status = vyre__gpu_event_take(device, true, &pending->ended_timed, err);
   if (!is_timed && !pending->ended_untimed)
-    status =
-        vyre__gpu_result(device, vyre__gpu_driver.event_make(false, true, &pending->ended_untimed),
-                         "making an event", err);
+    status = vyre__gpu_event_take(device, false, &pending->ended_untimed, err);
   pending->is_timed = is_timed;
   pending->ended = is_timed ? pending->ended_timed : pending->ended_untimed;
   return status;
@@ -219,38 +209,12 @@ static vyre_status finish(vyre_backend_pending *pending, vyre_error *err)
   return status;
 }
 
-static void nap(uint64_t ns)
+/* Until the end event is reached: VYRE_OK, TIMEOUT (without a text), or what the device says.  A
+   persistent launch is seldom about to end. */
+static vyre_status watch(const vyre_backend_pending *pending, uint64_t timeout_ns, vyre_error *err)
 {
-  const struct timespec rest = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
-  nanosleep(&rest, NULL);
-}
-
-/*
- * Until the end event is reached: VYRE_OK, TIMEOUT (without a text), or what the device says.  No
- * vendor's wait takes a limit.  A wait without one sleeps in the driver, but never for a persistent
- * launch: some drivers hold a lock meanwhile that other threads need for what ends it.
- */
-static vyre_status watch(vyre_backend_pending *pending, uint64_t timeout_ns, vyre_error *err)
-{
-  static const char what[] = "waiting for a launch";
-  vyre_backend_device *device = pending->device;
-  const uint64_t start = vyre__plugin_clock_ns();
-  const uint64_t deadline = timeout_ns > UINT64_MAX - start ? UINT64_MAX : start + timeout_ns;
-  uint64_t rest = pending->is_persistent ? FIRST_NAP_PERSISTENT_NS : FIRST_NAP_NS;
-  for (;;) {
-    const vyre__gpu_code code = vyre__gpu_driver.event_query(pending->ended);
-    if (!code || !vyre__gpu_driver.code_is_not_ready(code))
-      return vyre__gpu_result(device, code, what, err);
-    const uint64_t now = timeout_ns ? vyre__plugin_clock_ns() : start;
-    if (now >= deadline)
-      return VYRE_ERROR_TIMEOUT;
-    if (now - start < LOOK_NS && !pending->is_persistent)
-      continue;
-    if (deadline == UINT64_MAX && !pending->is_persistent)
-      return vyre__gpu_result(device, vyre__gpu_driver.event_sync(pending->ended), what, err);
-    nap(rest < deadline - now ? rest : deadline - now);
-    rest = rest + rest / 2 < LONGEST_NAP_NS ? rest + rest / 2 : LONGEST_NAP_NS;
-  }
+  return vyre__gpu_event_watch(pending->device, pending->ended, pending->is_persistent, timeout_ns,
+                               "waiting for a launch", err);
 }
 
 vyre_status vyre__gpu_pending_wait(vyre_backend_pending *pending, uint64_t timeout_ns,

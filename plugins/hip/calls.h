@@ -51,11 +51,10 @@ vyre__gpu_code vyre__hip_stream_make(bool urgent, vyre__gpu_stream **out_stream)
 vyre__gpu_code vyre__hip_stream_drop(vyre__gpu_stream *stream);
 vyre__gpu_code vyre__hip_stream_sync(vyre__gpu_stream *stream);
 vyre__gpu_code vyre__hip_stream_wait(vyre__gpu_stream *stream, vyre__gpu_event *event);
-vyre__gpu_code vyre__hip_event_make(bool timed, bool sleeps, vyre__gpu_event **out_event);
+vyre__gpu_code vyre__hip_event_make(bool timed, bool wakes, vyre__gpu_event **out_event);
 vyre__gpu_code vyre__hip_event_drop(vyre__gpu_event *event);
 vyre__gpu_code vyre__hip_event_record(vyre__gpu_event *event, vyre__gpu_stream *stream);
 vyre__gpu_code vyre__hip_event_query(vyre__gpu_event *event);
-vyre__gpu_code vyre__hip_event_sync(vyre__gpu_event *event);
 vyre__gpu_code vyre__hip_event_elapsed(vyre__gpu_event *from, vyre__gpu_event *to, float *out_ms);
 
 /* ---- code.c ---- */

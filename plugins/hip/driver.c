@@ -57,7 +57,6 @@ const vyre__gpu_driver_table vyre__gpu_driver = {
     .event_drop = vyre__hip_event_drop,
     .event_record = vyre__hip_event_record,
     .event_query = vyre__hip_event_query,
-    .event_sync = vyre__hip_event_sync,
     .event_elapsed = vyre__hip_event_elapsed,
     .copy_in = vyre__hip_copy_in,
     .copy_out = vyre__hip_copy_out,

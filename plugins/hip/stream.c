@@ -45,11 +45,11 @@ vyre__gpu_code vyre__hip_stream_wait(vyre__gpu_stream *stream, vyre__gpu_event *
   return vyre__hip.hipStreamWaitEvent(stream_of(stream), event_of(event), 0);
 }
 
-vyre__gpu_code vyre__hip_event_make(bool timed, bool sleeps, vyre__gpu_event **out_event)
+vyre__gpu_code vyre__hip_event_make(bool timed, bool wakes, vyre__gpu_event **out_event)
 {
   hipEvent_t event = NULL;
   const unsigned flags = (timed ? 0u : (unsigned)VYRE__HIP_EVENT_NO_TIMING) |
-                         (sleeps ? (unsigned)VYRE__HIP_EVENT_BLOCKING_SYNC : 0u);
+                         (wakes ? (unsigned)VYRE__HIP_EVENT_BLOCKING_SYNC : 0u);
   const hipError_t code = vyre__hip.hipEventCreateWithFlags(&event, flags);
   if (!code)
     *out_event = (vyre__gpu_event *)(void *)event;
@@ -69,11 +69,6 @@ vyre__gpu_code vyre__hip_event_record(vyre__gpu_event *event, vyre__gpu_stream *
 vyre__gpu_code vyre__hip_event_query(vyre__gpu_event *event)
 {
   return vyre__hip.hipEventQuery(event_of(event));
-}
-
-vyre__gpu_code vyre__hip_event_sync(vyre__gpu_event *event)
-{
-  return vyre__hip.hipEventSynchronize(event_of(event));
 }
 
 vyre__gpu_code vyre__hip_event_elapsed(vyre__gpu_event *from, vyre__gpu_event *to, float *out_ms)

@@ -192,7 +192,7 @@ static void what_a_step_is_called_with(void **state)
   memset(push, 99, sizeof push);
   run(sequence, 1);
   OK(backend->buffer_download(device, buffer, 0, out, sizeof out, &fresh));
-  for (uint8_t i = 0; i < sizeof out; ++i)
+  for (size_t i = 0; i < sizeof out; ++i)
     assert_int_equal(out[i], i < 8 ? i + 1 : 0);
   const fake_launch_record *step = driver->launch(0);
   assert_non_null(step);

@@ -482,12 +482,6 @@ hipError_t hipEventQuery(hipEvent_t event)
   return leave(vyre__cuda.cuEventQuery(EVENT(event)));
 }
 
-hipError_t hipEventSynchronize(hipEvent_t event)
-{
-  ENTER;
-  return leave(vyre__cuda.cuEventSynchronize(EVENT(event)));
-}
-
 hipError_t hipEventElapsedTime(float *ms, hipEvent_t from, hipEvent_t to)
 {
   ENTER;

@@ -100,8 +100,24 @@ static vyre_status most_per_byte(const vyre__automaton *automaton, uint64_t *out
   return VYRE_OK;
 }
 
-/* How large a piece is and how many there are. */
-static vyre_status choose_sizes(scan *s, const vyre__automaton *automaton,
+/* The least of what suits each of the devices. */
+static uint32_t usual_piece(vyre_device *const *devices, uint32_t device_count)
+{
+  uint32_t size = VYRE__SCAN_PIECE, i;
+
+  for (i = 0; i < device_count; i++) {
+    vyre_device_info info = {0};
+    info.struct_size = sizeof info;
+    if (vyre_device_get_info(devices[i], &info, NULL) == VYRE_OK &&
+        info.device_class != VYRE_DEVICE_CPU) {
+      size = VYRE__SCAN_PIECE_GPU;
+    }
+  }
+  return size;
+}
+
+/* How large a piece is and how many there are; `usual`: its bytes unless the options say it. */
+static vyre_status choose_sizes(scan *s, const vyre__automaton *automaton, uint32_t usual,
                                 vyre__matcher_options *out_options, vyre_error *err)
 {
   uint64_t most = 1, limit, slot, slots;
@@ -112,7 +128,7 @@ static vyre_status choose_sizes(scan *s, const vyre__automaton *automaton,
   }
   s->overlap = automaton->max_length - 1;
   s->min_length = automaton->min_length;
-  s->fresh = s->options->piece != 0 ? s->options->piece : VYRE__SCAN_PIECE;
+  s->fresh = s->options->piece != 0 ? s->options->piece : usual;
   if (s->options->piece == 0 && s->fresh < s->overlap) {
     s->fresh = s->overlap; /* at most half of the work is done twice */
   }
@@ -429,7 +445,8 @@ static vyre_status prepare(scan *s, vyre_device *const *devices, uint32_t device
   const vyre__matcher_events events = {s, on_match, on_done};
   const uint32_t rule_count = vyre__rules_count(rules);
   vyre__matcher_options options;
-  vyre_status status = choose_sizes(s, automaton, &options, err);
+  vyre_status status =
+      choose_sizes(s, automaton, usual_piece(devices, device_count), &options, err);
   uint32_t *lengths, i;
 
   if (status != VYRE_OK) {

@@ -71,7 +71,8 @@ typedef struct fake_cuda_control {
 
   /* -------- the machine -------- */
   void (*set_attribute)(uint32_t device, uint32_t attribute, int32_t value);
-  /* Work put on streams starts only at release, or when somebody waits for it. */
+  /* Work put on streams starts only at release, or when somebody waits for it:
+     in a call, or by asking for an event for a fifth of a second. */
   void (*hold)(bool held);
   /* Calls return before their work has run (false: after, where nothing stands before it). */
   void (*set_deferred)(bool deferred);
