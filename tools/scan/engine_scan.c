@@ -100,12 +100,12 @@ static vyre_status most_per_byte(const vyre__automaton *automaton, uint64_t *out
   return VYRE_OK;
 }
 
-/* The least of what suits each of the devices. */
+/* The least of what suits each of the devices; the team refuses too many of them. */
 static uint32_t usual_piece(vyre_device *const *devices, uint32_t device_count)
 {
   uint32_t size = VYRE__SCAN_PIECE, i;
 
-  for (i = 0; i < device_count; i++) {
+  for (i = 0; i < device_count && device_count <= VYRE__TEAM_MOST; i++) {
     vyre_device_info info = {0};
     info.struct_size = sizeof info;
     if (vyre_device_get_info(devices[i], &info, NULL) == VYRE_OK &&
