@@ -68,10 +68,13 @@ static vyre_status make_grids(vyre_pending *pending, vyre_error *err)
 /*
  * On a GPU a barrier's trips are as long as some turns of a group, and a group alone makes none: so
  * a few turns of few items are one group's.  And groups beyond those that keep a unit busy make
- * every barrier longer: 264 groups of 256 on 132 units meet in 1 us, 1056 in 2.2 us.
+ * every barrier longer: 264 groups of 256 on 132 units meet in 1 us, 1056 in 2.2 us.  Where each of
+ * them has many turns the barrier is little beside them, and twice as many groups keep more of the
+ * memory under way: 2^22 words take 7.4 us in place of 8.9 on an H200.
  */
 #define TURNS_OF_ONE 4u
 #define ITEMS_OF_A_UNIT 1024u
+#define TURNS_OF_MANY 16u
 
 /* `turns`: logical groups of the largest step; `groups`: those that are worth it by their items. */
 static uint64_t limit_groups(const vyre_device_info *info, uint64_t turns, uint64_t groups,
@@ -83,6 +86,8 @@ static uint64_t limit_groups(const vyre_device_info *info, uint64_t turns, uint6
     return groups;
   if (turns <= TURNS_OF_ONE && turns * items <= ITEMS_OF_A_UNIT)
     return 1;
+  if (turns / most >= TURNS_OF_MANY)
+    return groups < 2 * most ? groups : 2 * most;
   return groups < most ? groups : most;
 }
 

@@ -74,7 +74,7 @@ bool vyre__steps_match(const vyre__steps *steps, const vyre_pending *pending, bo
   uint32_t at = 0;
   if (pending->options.push_size && steps->count &&
       (pending->options.push_size != steps->descs[0].push_size ||
-       memcmp(pending->options.push, steps->push, pending->options.push_size)))
+       memcmp(pending->options.push, steps->push, pending->options.push_size) != 0))
     return false;
   for (uint32_t s = 0; s < most; ++s) {
     vyre_binding bindings[VYRE__MAX_BINDINGS];
@@ -85,7 +85,7 @@ bool vyre__steps_match(const vyre__steps *steps, const vyre_pending *pending, bo
       return false;
     vyre__bind_step(pending, id_of(pending, s), bindings, &desc);
     if (!same_desc(&desc, &steps->descs[at]) ||
-        memcmp(bindings, steps->descs[at].bindings, desc.binding_count * sizeof *bindings))
+        memcmp(bindings, steps->descs[at].bindings, desc.binding_count * sizeof *bindings) != 0)
       return false;
     at += 1;
   }
