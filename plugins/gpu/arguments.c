@@ -109,7 +109,7 @@ void vyre__gpu_arguments_pack(const vyre_dispatch_desc *desc, const vyre__gpu_ne
       *address = binding->buffer->address + binding->offset;
     } else if (binding->kind == VYRE_BINDING_WORKGROUP) {
       *address = take(&shared, binding->size, WORKGROUP_ALIGN);
-    } else {
+    } else if (pending) { /* without one there are no HOST bindings */
       *address += pending->block;
       if (binding->access != VYRE_READ_ONLY)
         pending->outputs[pending->output_count++] =

@@ -16,9 +16,10 @@ function complain_of(whom, what) {
 }
 
 # On the two oldest machines a lane of a group of 1024 has 64 registers, and an engine's entry, which
-# has all handlers of its set in it, may need more.
+# has all handlers of its set in it, may need more; so may a fused kernel with debug code.
 function may_spill(whom) {
-  return arch ~ /^gfx90[06]$/ && whom ~ /^vyre_entry_vyre_engine_(persistent|wide)$/
+  return arch ~ /^gfx90[06]$/ && (whom ~ /^vyre_entry_vyre_engine_(persistent|wide)$/ ||
+    (kind == "debug" && whom == "vyre_entry_vyre_fused"))
 }
 
 function finish(i) {
