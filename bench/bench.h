@@ -125,6 +125,9 @@ vyre_status bench_start(const bench_options *options, bench_report *report, vyre
 /* P8: what an item costs among few and many; several devices. */
 vyre_status bench_flow(const bench_options *options, bench_report *report, vyre_error *err);
 
+/* P7: the handler of the scan over bytes on the device and of the host. */
+vyre_status bench_scan(const bench_options *options, bench_report *report, vyre_error *err);
+
 /* P4: the ring against other queues, in one process; or its soak, which checks itself. */
 vyre_status bench_ring(const bench_options *options, bench_report *report, vyre_error *err);
 

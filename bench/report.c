@@ -167,14 +167,19 @@ vyre_status bench_report_write_json(const bench_report *report, const char *path
   json_t *rows = json_array();
   json_t *notes = json_array();
   json_t *whole = NULL;
+  char date[16] = "";
+  struct tm utc;
+  const time_t now = time(NULL);
+  if (gmtime_r(&now, &utc))
+    strftime(date, sizeof date, "%Y-%m-%d", &utc);
   for (uint32_t i = 0; rows && i < report->count; ++i)
     if (json_array_append_new(rows, row_object(&report->rows[i])))
       goto done;
   for (uint32_t i = 0; notes && i < report->note_count; ++i)
     if (json_array_append_new(notes, json_string(report->notes[i])))
       goto done;
-  whole = json_pack("{s:s, s:s, s:s, s:b, s:O, s:O}", "title", report->title, "device",
-                    report->device, "version", vyre_version(), "passed",
+  whole = json_pack("{s:s, s:s, s:s, s:s, s:b, s:O, s:O}", "title", report->title, "device",
+                    report->device, "date", date, "version", vyre_version(), "passed",
                     (int)bench_report_passed(report), "rows", rows, "notes", notes);
   if (whole && !report->failed)
     status = json_dump_file(whole, path, JSON_INDENT(2)) ? VYRE_ERROR_IO : VYRE_OK;
@@ -221,6 +226,8 @@ static const bench_entry entries[] = {
      BENCH_ROUNDS | BENCH_MS | BENCH_DEVICE | BENCH_CELLS | BENCH_PEERS | BENCH_SIZES},
     {"ring", "the ring against other queues, with 1, 2 and 4 threads a side; --soak", bench_ring,
      BENCH_ROUNDS | BENCH_MS | BENCH_SOAK | BENCH_CELLS | BENCH_PEERS},
+    {"scan", "bytes a second of the scan's handler, on the device and from host memory", bench_scan,
+     BENCH_JOBS | BENCH_ROUNDS | BENCH_DEVICE},
     {"start", "a fresh process up to its first result, beside an empty one", bench_start,
      BENCH_JOBS | BENCH_ROUNDS | BENCH_DEVICE}};
 

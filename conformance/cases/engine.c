@@ -107,8 +107,11 @@ static uint64_t submit_behind(conform *c, rig *r, const vyre_work_item *item)
   const uint64_t deadline = conform_now_ns() + RIG_PATIENCE;
   uint64_t ticket = 0;
   vyre_status status = VYRE_ERROR_QUEUE_FULL;
-  while (status == VYRE_ERROR_QUEUE_FULL && conform_now_ns() < deadline)
+  while (status == VYRE_ERROR_QUEUE_FULL && conform_now_ns() < deadline) {
     status = vyre_engine_submit(r->engine, item, &ticket);
+    if (status == VYRE_ERROR_QUEUE_FULL)
+      sched_yield();
+  }
   CHECK(c, status == VYRE_OK, "submit behind an item that waits ended with %d", (int)status);
   return ticket;
 }

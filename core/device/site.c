@@ -209,6 +209,17 @@ bool vyre__site_hold_empty(vyre__site *site)
   return empty;
 }
 
+bool vyre__site_is_empty(vyre__site *site)
+{
+  bool empty;
+  if (!site)
+    return true;
+  pthread_mutex_lock(&site->lock);
+  empty = !site->residents;
+  pthread_mutex_unlock(&site->lock);
+  return empty;
+}
+
 void vyre__site_resume(vyre__site *site)
 {
   if (!site)

@@ -64,6 +64,8 @@ vyre_status vyre__site_quiesce(vyre__site *site, const uint32_t *lost, vyre_erro
 /* True: it was empty, and is held.  False if somebody is resident: nobody is asked to leave. */
 bool vyre__site_hold_empty(vyre__site *site);
 void vyre__site_resume(vyre__site *site);
+/* No engine has a launch that stays there, or would bring it back. */
+bool vyre__site_is_empty(vyre__site *site);
 
 /*
  * Runs `node` on the empty site: now, or, if a launch does not leave, when the site is empty the

@@ -70,23 +70,25 @@ static vyre_status make_grids(vyre_pending *pending, vyre_error *err)
  * a few turns of few items are one group's.  And groups beyond those that keep a unit busy make
  * every barrier longer: 264 groups of 256 on 132 units meet in 1 us, 1056 in 2.2 us.  Where each of
  * them has many turns the barrier is little beside them, and twice as many groups keep more of the
- * memory under way: 2^22 words take 7.4 us in place of 8.9 on an H200.
+ * memory under way: 2^22 words take 7.4 us in place of 8.9 on an H200.  Not beside an engine, which
+ * may leave no room for them.
  */
 #define TURNS_OF_ONE 4u
 #define ITEMS_OF_A_UNIT 1024u
 #define TURNS_OF_MANY 16u
 
 /* `turns`: logical groups of the largest step; `groups`: those that are worth it by their items. */
-static uint64_t limit_groups(const vyre_device_info *info, uint64_t turns, uint64_t groups,
+static uint64_t limit_groups(const vyre_device *device, uint64_t turns, uint64_t groups,
                              uint64_t items)
 {
+  const vyre_device_info *info = &device->info;
   const uint64_t each = items < ITEMS_OF_A_UNIT ? ITEMS_OF_A_UNIT / items : 1;
   const uint64_t most = info->compute_units * each;
   if (info->device_class == VYRE_DEVICE_CPU || !info->compute_units)
     return groups;
   if (turns <= TURNS_OF_ONE && turns * items <= ITEMS_OF_A_UNIT)
     return 1;
-  if (turns / most >= TURNS_OF_MANY)
+  if (turns / most >= TURNS_OF_MANY && vyre__site_is_empty(device->site))
     return groups < 2 * most ? groups : 2 * most;
   return groups < most ? groups : most;
 }
@@ -104,7 +106,7 @@ static uint32_t fused_groups(const vyre_pending *pending)
     const uint64_t groups = product(pending->groups[s]);
     most = groups > most ? groups : most;
   }
-  most = limit_groups(&program->device->info, most, most / each + (most % each != 0), items);
+  most = limit_groups(program->device, most, most / each + (most % each != 0), items);
   return (uint32_t)(most < program->fused_groups ? most : program->fused_groups);
 }
 

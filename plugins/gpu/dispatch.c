@@ -221,12 +221,12 @@ vyre_status vyre__gpu_dispatch(vyre_backend_device *device, const vyre_dispatch_
   if (!device || !out_pending)
     return PLUGIN_FAIL(err, VYRE_ERROR_INVALID_ARGUMENT, "give a device and a place for the handle",
                        "device or out_pending is NULL");
+  const uint64_t begin = vyre__plugin_clock_ns();
   vyre_status status = vyre__gpu_check_dispatch(device, desc, err);
   if (status == VYRE_OK)
     status = vyre__gpu_arguments_plan(device, desc, &needs, err);
   if (status != VYRE_OK)
     return status;
-  const uint64_t begin = is_timed(desc) ? vyre__plugin_clock_ns() : 0;
   status = vyre__gpu_enter(device, &scope, err);
   if (status == VYRE_OK)
     status = make(device, desc, &needs, &pending, err);

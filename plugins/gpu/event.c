@@ -17,8 +17,8 @@
 /* Then, up to here, it lets other threads have the processor between two looks: the shortest rest
    is as long as a hundred small launches. */
 #define YIELD_NS 1000000u
-/* Then it rests, a part of what it has waited for, so that it ends late by no more than one in a
-   hundred and what the system's timer adds. */
+/* Then it rests, a part of what it has waited for, so that it ends late by no more than one in
+   sixty and what the system's timer adds. */
 #define WAITED_PER_NAP 64u
 #define LEAST_LONG_NAP_NS 200000u
 #define MOST_NAP_NS 1000000u

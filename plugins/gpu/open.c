@@ -10,6 +10,7 @@
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void append(char *tried, uint64_t size, const char *name, const char *why)
 {
@@ -95,9 +96,15 @@ vyre_status vyre__gpu_load_once(vyre__gpu_once *once, vyre_status (*load)(vyre_e
   if (!once->done) {
     load(&once->failure);
     once->done = true;
+    once->owner = getpid();
   }
   if (once->failure.code != VYRE_OK)
     status = vyre__plugin_error_copy(err, &once->failure);
+  else if (once->owner != getpid())
+    status = PLUGIN_FAIL(err, VYRE_ERROR_FORKED,
+                         "call exec() in the child, or look for devices only behind fork()",
+                         "the parent process has used the vendor's driver, which does not go on in "
+                         "a child: its threads are not there");
   pthread_mutex_unlock(&once->lock);
   return status;
 }

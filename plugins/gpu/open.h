@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /*
  * Opens the first of `names` that there is.  `variable` names an environment variable that, if set,
@@ -36,10 +37,14 @@ void vyre__gpu_resolve(void *library, void *table, const vyre__gpu_entry *entrie
 uint32_t vyre__gpu_missing(const void *table, const vyre__gpu_entry *entries, uint32_t count,
                            char *list, uint64_t size, int *newest);
 
-/* What the first call of load() said is what every later one says. */
+/*
+ * What the first call of load() said is what every later one says; but in a child of the process
+ * that loaded it, where a driver's threads are not and its answers are of no use: FORKED.
+ */
 typedef struct vyre__gpu_once {
   pthread_mutex_t lock;
   bool done;
+  pid_t owner;        /* of the process that loaded it */
   vyre_error failure; /* code is VYRE_OK if there was none */
 } vyre__gpu_once;
 #define VYRE__GPU_ONCE_INIT                                                                        \

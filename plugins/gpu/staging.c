@@ -292,7 +292,7 @@ static vyre_status fill(vyre_backend_device *device, vyre__gpu_staging *staging,
     staging_pool *const pool = i < SMALL_CHUNKS ? &staging->small : &staging->large;
     one->bytes = memory;
     memory = one->bytes + pool->chunk_bytes;
-    status = vyre__gpu_result(device, vyre__gpu_driver.event_make(false, true, &one->event),
+    status = vyre__gpu_result(device, vyre__gpu_driver.event_make(false, false, &one->event),
                               "making an event", err);
     one->next = pool->unused;
     pool->unused = one;

@@ -232,6 +232,32 @@ static void reasons_against_persistence(void **state)
   driver->reset();
 }
 
+/* A driver's threads are not in a child: what it would be asked for might never end. */
+static void child_of_a_process_that_used_it(void **state)
+{
+  int ended = -1;
+  uint32_t count = 0;
+  (void)state;
+  OK(backend->device_count(&count, &fresh));
+  const pid_t child = fork();
+  assert_true(child >= 0);
+  if (!child) {
+    vyre_backend_device *device = NULL;
+    vyre_error err = VYRE_ERROR_INIT;
+    count = 99;
+    const vyre_status counted = backend->device_count(&count, NULL);
+    const vyre_status opened = backend->device_open(0, NULL, &device, &err);
+    _exit(counted == VYRE_ERROR_FORKED && opened == VYRE_ERROR_FORKED && count == 99 && !device &&
+                  strstr(err.message, "parent") && strstr(err.fix, "exec()")
+              ? 0
+              : 1);
+  }
+  assert_int_equal(waitpid(child, &ended, 0), child);
+  assert_int_equal(ended, 0);
+  OK(backend->device_count(&count, &fresh));
+  assert_clean();
+}
+
 static void what_a_device_tells(void **state)
 {
   vyre_backend_device_info info = {.struct_size = sizeof info};
@@ -283,6 +309,7 @@ int main(void)
       /* From here on this process has a driver. */
       cmocka_unit_test(a_device_that_is_closed),
       cmocka_unit_test(reasons_against_persistence),
+      cmocka_unit_test(child_of_a_process_that_used_it),
       cmocka_unit_test(what_a_device_tells),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@
 #define REGION_BYTES (UINT64_C(32) << 20)
 #define REGION_LIMIT (UINT64_C(1) << 32)
 #define MIN_SLOTS 4u
-#define MAX_SLOTS 1024u
+#define MAX_SLOTS 4096u
 #define BANK_RECORDS (UINT32_C(1) << 18)
 #define PROGRESS_NS UINT64_C(200000000)
 /* Matches of one file that are kept before some are handed over early, unless the options say. */

@@ -18,7 +18,8 @@
 #include "vyre.h"
 
 /* Fresh bytes of a piece, unless the options say another number.  On a GPU a piece is one lane's,
-   and there are thousands of those: an H200 does 2.1 GB/s with the one and 3.4 with the other. */
+   and there are thousands of those: an H200 does 2.1 GB/s with the one and 2.9 to 3.4 with the
+   other. */
 #define VYRE__SCAN_PIECE (UINT32_C(128) << 10)
 #define VYRE__SCAN_PIECE_GPU (UINT32_C(8) << 10)
 

@@ -75,7 +75,7 @@ typedef struct fake_event {
   unsigned flags;
   uint64_t recorded, done; /* generations */
   uint64_t time_ns;
-  uint64_t asked_ns; /* when somebody first asked for it in vain since it was recorded, 0 */
+  uint64_t asked_ns, last_ns; /* when somebody began to ask for it, without a pause; last asked */
 } fake_event;
 
 typedef struct fake_op fake_op;
