@@ -107,8 +107,7 @@ static void fill_capabilities(const vyre__opencl_facts *row, vyre_backend_device
   /* OpenCL promises nothing about groups of one launch. */
   info->progress = VYRE_PROGRESS_NONE;
   snprintf(info->persistent_reason, sizeof(info->persistent_reason),
-           "OpenCL promises neither that a launch goes on beside others nor memory that host and "
-           "kernel share while it runs");
+           "OpenCL does not promise that a launch goes on beside the host and other launches");
   snprintf(info->grid_sync_reason, sizeof(info->grid_sync_reason),
            "OpenCL has no launch whose groups are all resident at once; the core runs a launch a "
            "step");
