@@ -62,5 +62,7 @@ endif()
 # The template tells sanitizers nothing of its fibers: under them it is only built and listed.
 if(NOT FLAGS AND EXISTS "${WORK}/prefix/${BINDIR}/vyre-conform")
   run("${WORK}/prefix/${BINDIR}/vyre-conform" "${WORK}/template/libvyre_template.so"
-    --filter "handshake.*" --filter "table.*" --filter module.load)
+    --certificate "${WORK}/template/certificate.json" --quiet -j 2)
+  run("${WORK}/prefix/${BINDIR}/vyre-conform" verify "${WORK}/template/certificate.json"
+    "${WORK}/template/libvyre_template.so")
 endif()
