@@ -38,16 +38,6 @@ static double processor_now(void)
   return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-vyre_status engine_fail(vyre_error *err, vyre_status code, const char *what)
-{
-  if (err) {
-    err->code = code;
-    snprintf(err->message, sizeof err->message, "%s: %s", what, vyre_status_text(code));
-    snprintf(err->fix, sizeof err->fix, "%s", vyre_status_fix(code));
-  }
-  return code;
-}
-
 static vyre_status prepare(engine_bench *run, const bench_options *options, vyre_error *err)
 {
   vyre_engine_options engine = VYRE_ENGINE_OPTIONS_INIT;
@@ -62,7 +52,7 @@ static vyre_status prepare(engine_bench *run, const bench_options *options, vyre
   run->expected = calloc(run->jobs, sizeof *run->expected);
   run->bytes = malloc(size);
   if (!run->items || !run->completions || !run->expected || !run->bytes)
-    return engine_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the jobs");
+    return bench_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the jobs");
   for (uint64_t i = 0; i < size; ++i)
     run->bytes[i] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 24);
   for (uint32_t i = 0; i < run->jobs; ++i)
@@ -167,11 +157,11 @@ vyre_status engine_run(engine_bench *run, double *out_seconds, double *out_cpu, 
   *out_seconds = bench_now() - start;
   *out_cpu = processor_now() - cpu;
   if (status != VYRE_OK)
-    return engine_fail(err, status, "the engine");
+    return bench_fail(err, status, "the engine");
   for (uint32_t i = 0; i < run->jobs; ++i)
     if (run->completions[i].status != VYRE_OK ||
         run->completions[i].result != run->expected[run->completions[i].correlation])
-      return engine_fail(err, VYRE_ERROR_INTERNAL, "the engine gave another result than the loop");
+      return bench_fail(err, VYRE_ERROR_INTERNAL, "the engine gave another result than the loop");
   return VYRE_OK;
 }
 
@@ -321,9 +311,9 @@ vyre_status bench_engine(const bench_options *options, bench_report *report, vyr
   if (!times || !values || (uint64_t)run.jobs * ENGINE_JOB_BYTES > UINT32_MAX) {
     free(times);
     free(values);
-    return engine_fail(
-        err, times && values ? VYRE_ERROR_INVALID_ARGUMENT : VYRE_ERROR_OUT_OF_HOST_MEMORY,
-        "the number of jobs or rounds");
+    return bench_fail(err,
+                      times && values ? VYRE_ERROR_INVALID_ARGUMENT : VYRE_ERROR_OUT_OF_HOST_MEMORY,
+                      "the number of jobs or rounds");
   }
   status = prepare(&run, options, err);
   if (status == VYRE_OK)

@@ -44,16 +44,6 @@ typedef struct flow {
   uint32_t lane_count;
 } flow;
 
-static vyre_status fail(vyre_error *err, vyre_status code, const char *what)
-{
-  if (err) {
-    err->code = code;
-    snprintf(err->message, sizeof err->message, "%s: %s", what, vyre_status_text(code));
-    snprintf(err->fix, sizeof err->fix, "%s", vyre_status_fix(code));
-  }
-  return code;
-}
-
 /* ---- lanes ---- */
 
 static vyre_status open_lane(const flow *f, lane *one, vyre_device *device, vyre_error *err)
@@ -118,7 +108,7 @@ static vyre_status prepare(flow *f, const bench_options *options, vyre_error *er
   f->bytes = malloc(JOBS * JOB_BYTES);
   f->lanes = calloc(MOST_DEVICES, sizeof *f->lanes);
   if (!f->items || !f->expected || !f->bytes || !f->lanes)
-    return fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the jobs");
+    return bench_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the jobs");
   for (uint32_t i = 0; i < JOBS * JOB_BYTES; ++i)
     f->bytes[i] = (uint8_t)((seed = seed * 1664525u + 1013904223u) >> 24);
   for (uint32_t i = 0; i < JOBS; ++i) {
@@ -208,7 +198,7 @@ static vyre_status run_lanes(flow *f, uint32_t lanes, uint64_t items, double *ou
     status = status == VYRE_OK ? f->lanes[started].status : status;
   }
   *out_seconds = bench_now() - start;
-  return status == VYRE_OK ? VYRE_OK : fail(err, status, "the engine");
+  return status == VYRE_OK ? VYRE_OK : bench_fail(err, status, "the engine");
 }
 
 /* ---- figures ---- */
@@ -241,7 +231,7 @@ static vyre_status one_alone(flow *f, double *values, double *out_ns, vyre_error
     if (status == VYRE_OK)
       status = vyre_engine_wait(one->engine, ticket, LIMIT, one->completions);
     if (status != VYRE_OK)
-      return fail(err, status, "one item");
+      return bench_fail(err, status, "one item");
     values[i] = (bench_now() - start) * 1e9;
   }
   *out_ns = bench_median(values, SAMPLES);
@@ -309,8 +299,8 @@ vyre_status bench_flow(const bench_options *options, bench_report *report, vyre_
   const uint64_t most = options->jobs ? options->jobs : MOST_ITEMS;
   flow f = {.lane_count = 0};
   double *values = calloc(rounds > SAMPLES ? rounds : SAMPLES, sizeof *values);
-  vyre_status status =
-      values ? prepare(&f, options, err) : fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the rounds");
+  vyre_status status = values ? prepare(&f, options, err)
+                              : bench_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the rounds");
   if (status == VYRE_OK) {
     snprintf(report->title, sizeof report->title, "flow: items of %u bytes through one engine",
              JOB_BYTES);

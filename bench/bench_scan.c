@@ -18,6 +18,7 @@
 
 #define DEFAULT_BYTES (UINT32_C(256) << 20)
 #define PIECE 8192u
+#define MOST_PIECES (UINT32_MAX / PIECE)
 #define DEFAULT_ROUNDS 3u
 #define SUBMIT 512u
 #define REAP 1024u
@@ -52,16 +53,6 @@ typedef struct scan_bench {
   double *values;
 } scan_bench;
 
-static vyre_status fail(vyre_error *err, vyre_status code, const char *what)
-{
-  if (err) {
-    err->code = code;
-    snprintf(err->message, sizeof err->message, "%s: %s", what, vyre_status_text(code));
-    snprintf(err->fix, sizeof err->fix, "%s", vyre_status_fix(code));
-  }
-  return code;
-}
-
 static uint32_t draw(uint32_t *seed)
 {
   *seed = *seed * 1664525u + 1013904223u;
@@ -77,7 +68,7 @@ static vyre_status make_bytes(scan_bench *b, uint32_t size, vyre_error *err)
   b->size = b->pieces * PIECE;
   b->bytes = malloc(b->size);
   if (!b->bytes || !b->pieces)
-    return fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the bytes");
+    return bench_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the bytes");
   for (uint32_t i = 0; i < b->size; ++i) {
     const uint32_t letter = draw(&seed) % 32;
     b->bytes[i] = letter < 26 ? (uint8_t)('a' + letter) : ' ';
@@ -93,7 +84,7 @@ static vyre_status make_rules(scan_bench *b, uint32_t literals, vyre_error *err)
   size_t length = 0;
   uint32_t seed = literals;
   vyre_status status = text ? vyre__rules_create(&b->rules, err)
-                            : fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the rules");
+                            : bench_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the rules");
   for (uint32_t i = 0; i < literals && status == VYRE_OK; ++i) {
     uint32_t letters = SHORTEST + draw(&seed) % (LONGEST - SHORTEST + 1);
     length += (size_t)snprintf(text + length, room - length, "r%u ", i);
@@ -211,12 +202,13 @@ static vyre_status scan_all(scan_bench *b, double *out_seconds, vyre_error *err)
   if (status == VYRE_OK)
     status = vyre_engine_swap_bank(b->engine, LIMIT, &unused, &records);
   if (status != VYRE_OK)
-    return fail(err, status, "the engine");
+    return bench_fail(err, status, "the engine");
   if (!b->matches)
     b->matches = matches;
   return in_checked == b->expected && matches == b->matches && records == matches
              ? VYRE_OK
-             : fail(err, VYRE_ERROR_INTERNAL, "the engine's matches are not those of plain C");
+             : bench_fail(err, VYRE_ERROR_INTERNAL,
+                          "the engine's matches are not those of plain C");
 }
 
 /* Gigabytes a second, the median of the rounds; one run before them does not count. */
@@ -296,6 +288,11 @@ static vyre_status prepare(scan_bench *b, const bench_options *options, bench_re
   vyre_status status = bench_device_open(&b->device, options->device, err);
   if (status == VYRE_OK)
     status = bench_bare_open(&b->device, report, &b->bare, err);
+  if (status == VYRE_OK && options->jobs > MOST_PIECES) {
+    status = bench_fail(err, VYRE_ERROR_INVALID_ARGUMENT, "--jobs: an item's offset has 32 bits");
+    if (err)
+      snprintf(err->fix, sizeof err->fix, "give at most %u pieces of %u bytes", MOST_PIECES, PIECE);
+  }
   if (status == VYRE_OK)
     status = make_bytes(b, options->jobs ? options->jobs * PIECE : DEFAULT_BYTES, err);
   if (status == VYRE_OK)
@@ -314,7 +311,7 @@ vyre_status bench_scan(const bench_options *options, bench_report *report, vyre_
   if (b)
     b->values = calloc(rounds, sizeof *b->values);
   if (!b || !b->values)
-    status = fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the rounds");
+    status = bench_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the rounds");
   if (status == VYRE_OK)
     status = prepare(b, options, report, err);
   if (status == VYRE_OK) {

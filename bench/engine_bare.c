@@ -68,7 +68,7 @@ static vyre_status run_bare(beside *b, uint32_t form, double *best, vyre_error *
   const double seconds = bench_now() - start;
   *best = *best == 0 || seconds < *best ? seconds : *best;
   if (status == VYRE_OK && memcmp(b->sums, b->run->expected, b->run->jobs * sizeof *b->sums) != 0)
-    status = engine_fail(err, VYRE_ERROR_INTERNAL, "the bare launch gave another result");
+    status = bench_fail(err, VYRE_ERROR_INTERNAL, "the bare launch gave another result");
   return status;
 }
 
@@ -104,7 +104,7 @@ static vyre_status one_item(beside *b, double f[FIGURES], vyre_error *err)
       status = vyre_engine_wait(b->run->engine, ticket, LIMIT, &completion);
     b->samples[i] = (bench_now() - start) * 1e9;
     if (status != VYRE_OK)
-      return engine_fail(err, status, "one item");
+      return bench_fail(err, status, "one item");
   }
   f[ITEM_P50] = part_of(b->samples, SAMPLES, 0.5);
   f[ITEM_P99] = part_of(b->samples, SAMPLES, 0.99);
@@ -254,7 +254,7 @@ static vyre_status measure(beside *b, uint32_t rounds, bench_report *report, vyr
   b->samples = calloc(3 * (size_t)SAMPLES, sizeof *b->samples);
   b->figures[0] = calloc((size_t)rounds * FIGURES, sizeof **b->figures);
   if (!values || !b->sums || !b->samples || !b->figures[0])
-    status = engine_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the samples");
+    status = bench_fail(err, VYRE_ERROR_OUT_OF_HOST_MEMORY, "the samples");
   for (uint32_t k = 1; k < FIGURES && status == VYRE_OK; ++k)
     b->figures[k] = b->figures[0] + (size_t)k * rounds;
   for (uint32_t round = 0; round < rounds && status == VYRE_OK; ++round)

@@ -35,9 +35,6 @@ vyre_status engine_run(engine_bench *run, double *out_seconds, double *out_cpu, 
  */
 void engine_let_leave(const engine_bench *run);
 
-/* `err` says which `what` failed; returns the code. */
-vyre_status engine_fail(vyre_error *err, vyre_status code, const char *what);
-
 /*
  * Rows of P1, P2 and P5: the engine and a dispatch beside bare calls, in turns.  None where no
  * module with bare calls of this device's vendor is.

@@ -21,6 +21,9 @@ typedef struct bench_device {
   vyre_device_info info;
 } bench_device;
 
+/* `err` says which `what` failed; returns the code. */
+vyre_status bench_fail(vyre_error *err, vyre_status code, const char *what);
+
 /* `selector` may be NULL: "cpu".  Close it in any case. */
 vyre_status bench_device_open(bench_device *device, const char *selector, vyre_error *err);
 void bench_device_close(bench_device *device);

@@ -286,3 +286,16 @@ void assert_clean(void)
   assert_int_equal(driver->depth(), 0);
   assert_int_equal(host_live(), 0);
 }
+
+void assert_not_persistent(const char *why)
+{
+  vyre_backend_device_info info = {.struct_size = sizeof info};
+  OK(backend->device_info(0, &info, &fresh));
+  if (why) {
+    assert_false(info.capabilities & VYRE_CAP_PERSISTENT);
+    assert_contains(info.persistent_reason, why);
+  } else {
+    assert_true(info.capabilities & VYRE_CAP_PERSISTENT);
+    assert_string_equal(info.persistent_reason, "");
+  }
+}

@@ -72,6 +72,8 @@ vyre_slot slot_of(void *data, uint64_t size);
 
 /* Nothing is left and nothing was done wrong. */
 void assert_clean(void);
+/* Device 0 has no persistent launches, and its reason has `why` in it; NULL: it has them. */
+void assert_not_persistent(const char *why);
 
 /* Fails the test with the record's own text; `fresh` is the record for the call. */
 #define OK(call)                                                                                   \

@@ -7,19 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void assert_not_persistent(const char *why)
-{
-  vyre_backend_device_info info = {.struct_size = sizeof info};
-  OK(backend->device_info(0, &info, &fresh));
-  if (why) {
-    assert_false(info.capabilities & VYRE_CAP_PERSISTENT);
-    assert_contains(info.persistent_reason, why);
-  } else {
-    assert_true(info.capabilities & VYRE_CAP_PERSISTENT);
-    assert_string_equal(info.persistent_reason, "");
-  }
-}
-
 /* Four queues are one for each launch that the plugin lets stay. */
 static void reasons_against_persistence(void **state)
 {
