@@ -3,16 +3,6 @@
 
 #include "embed/bench_checksum.h"
 
-vyre_status bench_fail(vyre_error *err, vyre_status code, const char *what)
-{
-  if (err) {
-    err->code = code;
-    snprintf(err->message, sizeof err->message, "%s: %s", what, vyre_status_text(code));
-    snprintf(err->fix, sizeof err->fix, "%s", vyre_status_fix(code));
-  }
-  return code;
-}
-
 static vyre_code text(void)
 {
   vyre_code code = VYRE_CODE_INIT;

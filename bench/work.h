@@ -22,7 +22,15 @@ typedef struct bench_device {
 } bench_device;
 
 /* `err` says which `what` failed; returns the code. */
-vyre_status bench_fail(vyre_error *err, vyre_status code, const char *what);
+static inline vyre_status bench_fail(vyre_error *err, vyre_status code, const char *what)
+{
+  if (err) {
+    err->code = code;
+    snprintf(err->message, sizeof err->message, "%s: %s", what, vyre_status_text(code));
+    snprintf(err->fix, sizeof err->fix, "%s", vyre_status_fix(code));
+  }
+  return code;
+}
 
 /* `selector` may be NULL: "cpu".  Close it in any case. */
 vyre_status bench_device_open(bench_device *device, const char *selector, vyre_error *err);
